@@ -1,0 +1,73 @@
+"""The one exception tree. A message says what is wrong, which value, and what to do next.
+
+Every exception takes a single argument, the message, so that it survives pickling between processes.
+What a program does wrong is never an exception: it is a `ResultStatus` (see `openmle_env.types`).
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, ClassVar
+
+from openmle_env.types import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class OpenMLEError(Exception):
+    """Base of every exception that this package raises on purpose."""
+
+    fault: ClassVar[Fault] = Fault.AGENT
+    """Who has to act: agent (the caller), task (the pack's author) or infrastructure (the machine)."""
+
+
+class UsageError(OpenMLEError, ValueError):
+    """An argument, option or setting is wrong; nothing was started."""
+
+
+class UnknownNameError(UsageError):
+    """A name (task, metric, sandbox, option) that does not exist."""
+
+
+class PackError(OpenMLEError, ValueError):
+    """A task pack cannot be used as it is: a file is missing, or its contents contradict each other."""
+
+    fault = Fault.TASK
+
+
+class PreparationError(OpenMLEError, RuntimeError):
+    """Making a task's data failed; nothing half-made was kept."""
+
+    fault = Fault.TASK
+
+
+class InfrastructureError(OpenMLEError, RuntimeError):
+    """The machine failed, not the program: no engine, no space, no permission."""
+
+    fault = Fault.INFRASTRUCTURE
+
+
+class SandboxUnavailableError(InfrastructureError):
+    """No sandbox could be started. Nothing of the program ran."""
+
+
+class DiskFullError(InfrastructureError, OSError):
+    """No space is left where results are written; what was written before is whole."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") -> UnknownNameError:
+    """Build the error for an unknown ``name``, with close matches among ``known``.
+
+    >>> print(unknown_name("task", "titanc", ["titanic", "bikes"]))
+    There is no task 'titanc'. Did you mean 'titanic'?
+    """
+    names = sorted(known)
+    close = get_close_matches(name, names, n=3, cutoff=0.6)
+    if close:
+        tail = f" Did you mean {' or '.join(repr(match) for match in close)}?"
+    elif len(names) <= 12:
+        tail = f" Known: {', '.join(names) or 'none'}."
+    else:
+        tail = ""
+    return UnknownNameError(f"There is no {kind} {name!r}.{tail}{' ' + hint if hint else ''}")

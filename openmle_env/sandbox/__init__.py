@@ -1,0 +1,1 @@
+"""Running a program in isolation: one protocol, several backends, none without isolation."""
