@@ -1,0 +1,1 @@
+"""Baselines: what simple programs and agents score, measured by us."""

@@ -1,0 +1,1 @@
+"""Tasks as Gymnasium environments: one, a vector of them, and what records their episodes."""

@@ -1,0 +1,238 @@
+"""Episodes on disk: one folder for each, whole at any moment, so that a kill loses at most the program that runs.
+
+::
+
+    <runs>/titanic-20260131T120000Z-1f3a/
+        run.json            task, versions, sandbox, settings, seed
+        programs/0001.py    each program, written before it runs
+        steps.jsonl         one line for each program, written when it is done
+        final.json          the selected program with its test score; there once the episode is over
+
+Files other than ``steps.jsonl`` are written beside their place and renamed. A line of ``steps.jsonl`` is one write,
+synced; where the disk is full, the part of it that was written is cut off again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from gymnasium.utils import RecordConstructorArgs
+
+import openmle_env
+from openmle_env import settings
+from openmle_env.envs.runner import is_program
+from openmle_env.envs.task_env import TaskEnv
+from openmle_env.errors import DiskFullError, InfrastructureError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openmle_env.envs.episode import FinalResult
+    from openmle_env.types import Grade, Outcome
+
+FORMAT = 1
+"""Version of the files' layout."""
+
+TAIL_CHARACTERS = 4000
+"""How much of each of stdout and stderr a line of ``steps.jsonl`` keeps."""
+
+Observation = dict[str, Any]
+Info = dict[str, Any]
+
+
+class EpisodeRecorder(gymnasium.Wrapper[Observation, str, Observation, str], RecordConstructorArgs):
+    """Records every episode of a `TaskEnv` in a folder of its own.
+
+    Args:
+        env: The environment.
+        runs: Folder in which the folders are made; the setting ``OPENMLE_RUNS`` where left out.
+
+    Raises:
+        UsageError: ``env`` is not a `TaskEnv`.
+    """
+
+    def __init__(self, env: gymnasium.Env[Observation, str], runs: str | Path | None = None) -> None:
+        RecordConstructorArgs.__init__(self, runs=None if runs is None else str(runs))
+        super().__init__(env)
+        if not isinstance(env.unwrapped, TaskEnv):
+            raise UsageError(f"EpisodeRecorder records a TaskEnv; this is {type(env.unwrapped).__name__}.")
+        self._task_env = env.unwrapped
+        self._runs = Path(runs) if runs is not None else settings.load().runs
+        self._folder: Path | None = None
+        self._programs = 0
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the episode.
+
+        Raises:
+            UsageError: There was no `reset` yet.
+        """
+        if self._folder is None:
+            raise UsageError("There is no episode yet: call reset() first.")
+        return self._folder
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
+        """Start an episode and its folder.
+
+        Raises:
+            DiskFullError: There is no space for it.
+            InfrastructureError: The folder cannot be written.
+        """
+        result = self.env.reset(seed=seed, options=options)
+        described = self._task_env.describe()
+        created = datetime.now(UTC)
+        with _storage_errors(self._runs):
+            self._folder = _new_folder(self._runs, f"{described['task']}-{created:%Y%m%dT%H%M%SZ}")
+            (self._folder / "programs").mkdir()
+            _write_json(
+                self._folder / "run.json",
+                {
+                    "format": FORMAT,
+                    "openmle_env": openmle_env.__version__,
+                    "created": created.isoformat(timespec="seconds"),
+                    "seed": seed,
+                    **described,
+                },
+            )
+        self._programs = 0
+        return result
+
+    def step(self, action: str) -> tuple[Observation, float, bool, bool, Info]:
+        """Write the program, run it, write what came of it.
+
+        Raises:
+            DiskFullError: There is no space; records of earlier programs are whole.
+            InfrastructureError: The folder cannot be written.
+        """
+        folder = self.folder
+        if self._task_env.running and is_program(action):
+            self._programs += 1
+            with _storage_errors(folder):
+                path = folder / "programs" / f"{self._programs:04}.py"
+                _write(path, action.encode("utf-8", "surrogatepass"))
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        with _storage_errors(folder):
+            if "outcome" in info:
+                _append_json(folder / "steps.jsonl", _step_record(info["outcome"], info.get("fault")))
+            if "final" in info:
+                _write_json(folder / "final.json", _final_record(info["final"], terminated, truncated))
+        return observation, float(reward), terminated, truncated, info
+
+
+def _step_record(outcome: Outcome, fault: str | None) -> dict[str, Any]:
+    execution = outcome.execution
+    return {
+        "index": outcome.index,
+        "program_sha256": outcome.program_sha256,
+        "status": outcome.status,
+        "fault": fault,
+        "reason": execution.reason,
+        "validation": _grade_record(outcome.grade),
+        "reward": outcome.reward,
+        "exit_code": execution.exit_code,
+        "wall_seconds": execution.wall_seconds,
+        "total_seconds": execution.total_seconds,
+        "cpu_seconds": execution.cpu_seconds,
+        "peak_memory_mb": execution.peak_memory_mb,
+        "backend": execution.backend,
+        "notes": list(execution.notes),
+        "stdout_tail": execution.stdout[-TAIL_CHARACTERS:],
+        "stderr_tail": execution.stderr[-TAIL_CHARACTERS:],
+    }
+
+
+def _final_record(final: FinalResult, terminated: bool, truncated: bool) -> dict[str, Any]:
+    return {
+        "selected": final.selected,
+        "validation_score": final.validation_score,
+        "test_score": final.test_score,
+        "test": _grade_record(final.grade),
+        "looks": dict(final.looks),
+        "note": final.note,
+        "terminated": terminated,
+        "truncated": truncated,
+    }
+
+
+def _grade_record(grade: Grade | None) -> dict[str, Any] | None:
+    if grade is None:
+        return None
+    return {
+        "status": grade.status,
+        "score": grade.score,
+        "message": grade.message,
+        "problems": [
+            {"code": problem.code, "message": problem.message, "count": problem.count} for problem in grade.problems
+        ],
+        "warnings": list(grade.warnings),
+    }
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    """Make a folder whose name starts with ``name`` and was not there before."""
+    parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        folder = parent / f"{name}-{secrets.token_hex(2)}"
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    _write(path, (_dump(value, indent=2) + "\n").encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Put a whole file in its place, or leave nothing."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _append_json(path: Path, value: dict[str, Any]) -> None:
+    line = (_dump(value) + "\n").encode()
+    with path.open("ab", buffering=0) as file:
+        start = file.tell()
+        try:
+            while line:
+                line = line[file.write(line) :]
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(start)
+            raise
+
+
+def _dump(value: dict[str, Any], indent: int | None = None) -> str:
+    # ASCII, since the output of a program may hold lone surrogates; never NaN, which is no JSON.
+    return json.dumps(value, indent=indent, allow_nan=False)
+
+
+@contextmanager
+def _storage_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFullError(
+                f"No space is left to record the episode in {folder}. What was recorded before is whole. "
+                "Free space, or set OPENMLE_RUNS to a folder with some, and run again."
+            ) from error
+        raise InfrastructureError(f"The episode cannot be recorded in {folder}: {error.strerror}.") from error

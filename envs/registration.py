@@ -1,0 +1,122 @@
+"""Every built-in task in Gymnasium's registry, without importing Gymnasium for it.
+
+Importing Gymnasium costs more than all the rest of this package, so the ids are inserted at once only where it is
+there already, and otherwise right after somebody imports it. ``gymnasium.register`` looks at every known id for each
+new one, which is quadratic; the registry is a plain dictionary, and is written directly.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import sys
+from typing import TYPE_CHECKING, Any
+
+from openmle_env.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    from openmle_env.task_registry.index import IndexEntry
+
+NAMESPACE = "OpenMLE"
+ENVIRONMENT_VERSION = 0
+"""Version of the environment's behaviour: raised when the same pack would be played differently."""
+
+ENTRY_POINT = "openmle_env.envs.task_env:TaskEnv"
+VECTOR_ENTRY_POINT = "openmle_env.envs.vector:make_vector"
+
+_HOOKED = "gymnasium.envs"
+
+
+def environment_id(slug: str) -> str:
+    """The Gymnasium id of a task.
+
+    >>> environment_id("titanic")
+    'OpenMLE/titanic-v0'
+    """
+    return f"{NAMESPACE}/{slug}-v{ENVIRONMENT_VERSION}"
+
+
+def register_builtin() -> None:
+    """Register the built-in tasks now, or as soon as Gymnasium is imported; a second call changes nothing."""
+    if _HOOKED in sys.modules:
+        _insert_builtin()
+    elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AfterGymnasium())
+
+
+def register(entries: Iterable[IndexEntry]) -> None:
+    """Insert tasks into Gymnasium's registry; all of them or, where one clashes, none.
+
+    Raises:
+        UsageError: An id is taken by something else, or is not one that Gymnasium can parse.
+    """
+    from gymnasium import error  # noqa: PLC0415  see the module's docstring
+    from gymnasium.envs.registration import EnvSpec, registry  # noqa: PLC0415
+
+    new: dict[str, EnvSpec] = {}
+    for entry in entries:
+        name = environment_id(entry.slug)
+        try:
+            spec = EnvSpec(
+                name,
+                entry_point=ENTRY_POINT,
+                vector_entry_point=VECTOR_ENTRY_POINT,
+                nondeterministic=True,
+                kwargs={"task": entry.slug, "pack_version": entry.version, "pack_hash": entry.hash},
+            )
+        except error.Error as problem:
+            raise UsageError(f"Task {entry.slug!r} cannot be registered with Gymnasium: {problem}") from problem
+        known = new.get(name, registry.get(name))
+        if known is not None and known != spec:
+            raise UsageError(
+                f"The environment id {name!r} is taken by {known.entry_point} with {known.kwargs}. "
+                "Rename the task, or remove the other registration."
+            )
+        new[name] = spec
+    registry.update(new)
+
+
+def _insert_builtin() -> None:
+    from openmle_env.task_registry import index  # noqa: PLC0415  read only where there is a registry to fill
+
+    register(index.builtin().values())
+
+
+class _AfterGymnasium(importlib.abc.MetaPathFinder):
+    """Lets others find ``gymnasium.envs``, and registers our tasks once it is loaded with its own."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _HOOKED:
+            return None
+        for finder in sys.meta_path:
+            spec = finder.find_spec(fullname, path, target) if finder is not self else None
+            if spec is not None and spec.loader is not None:
+                spec.loader = _Loader(spec.loader, self)
+                return spec
+        return None
+
+
+class _Loader(importlib.abc.Loader):
+    """Loads like the loader that it stands for, then gives its place back to it."""
+
+    def __init__(self, real: Any, finder: _AfterGymnasium) -> None:
+        self._real = real
+        self._finder = finder
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self._real.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._real
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._real
+        self._real.exec_module(module)
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+        _insert_builtin()

@@ -1,0 +1,200 @@
+"""Converting text cells by the kind that the task declares; nothing is guessed from the data."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import PackError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from openmle_env.graders.rows import Value
+    from openmle_env.types import Column, SubmissionSchema
+
+MAX_NUMBER_CHARACTERS = 1_000
+"""The longest spelling of a number; the longest exact decimal of a double has fewer digits."""
+
+MAX_INTEGER_DIGITS = 40
+"""The most digits of an integer, so that ``1e999999`` cannot take memory."""
+
+# float() and int() accept more than a data file should: underscores, other scripts' digits, "infinity".
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_NOT_FINITE_WORDS = frozenset({"nan", "inf", "infinity"})
+
+_TRUE_WORDS = frozenset({"true", "t", "yes", "y", "1"})
+_FALSE_WORDS = frozenset({"false", "f", "no", "n", "0"})
+
+
+class CellFault(Enum):
+    """What is wrong with one cell; the value is the problem's code."""
+
+    BLANK = "blank_values"
+    NOT_FINITE = "not_finite"
+    NOT_A_NUMBER = "not_a_number"
+    NOT_AN_INTEGER = "not_an_integer"
+    OUT_OF_RANGE = "out_of_range"
+    UNKNOWN_LABEL = "unknown_label"
+
+
+def check_schema(schema: SubmissionSchema) -> None:
+    """Refuse a schema that no file could satisfy.
+
+    Raises:
+        PackError: Names are empty, padded or used twice, there is no target, the id is not an integer or text, or a
+            label column lists no labels or one of them twice.
+    """
+    names = schema.columns
+    for name in names:
+        if not name or name != name.strip():
+            raise PackError(f"Column name {name!r} of the submission schema is empty or has blanks around it.")
+    if len(set(names)) < len(names):
+        raise PackError(f"The submission schema names a column twice: {', '.join(names)}.")
+    if not schema.targets:
+        raise PackError("The submission schema has no target column; state at least one.")
+    if schema.id.kind not in {"integer", "text", "label"}:
+        raise PackError(f"The id column {schema.id.name!r} is of kind {schema.id.kind!r}; ids are integer or text.")
+    for target in schema.targets:
+        if target.kind == "label" and (not target.labels or len(set(target.labels)) < len(target.labels)):
+            raise PackError(f"The label column {target.name!r} must list every label once; it lists {target.labels!r}.")
+
+
+def convert(cells: Iterable[str], column: Column) -> tuple[list[Value], dict[CellFault, list[int]]]:
+    """Convert every cell; returns the values, and the positions of those that cannot be (their value is a blank)."""
+    read = _reader(column)
+    values: list[Value] = []
+    faults: dict[CellFault, list[int]] = {}
+    for position, cell in enumerate(cells):
+        value = read(cell)
+        if isinstance(value, CellFault):
+            faults.setdefault(value, []).append(position)
+            value = ""
+        values.append(value)
+    return values, faults
+
+
+def canonical_id(cell: str, column: Column) -> str | CellFault:
+    """The one spelling of an id: ``1.0`` is ``1`` where ids are integers, ``007`` stays ``007`` where they are text."""
+    if column.kind != "integer":
+        return cell.strip() or CellFault.BLANK
+    if _PLAIN_INTEGER.fullmatch(cell):
+        return cell
+    value = _integer(cell)
+    return value if isinstance(value, CellFault) else str(value)
+
+
+def _reader(column: Column) -> Callable[[str], Value | CellFault]:
+    match column.kind:
+        case "integer":
+            return _integer
+        case "number":
+            return _number
+        case "probability":
+            return _probability
+        case "label":
+            return _LabelReader(column.labels)
+        case "text":
+            return _text
+
+
+def _text(cell: str) -> str | CellFault:
+    return cell or CellFault.BLANK
+
+
+def _number(cell: str) -> float | CellFault:
+    cell = cell.strip()
+    if not _NUMBER.fullmatch(cell) or len(cell) > MAX_NUMBER_CHARACTERS:
+        if not cell:
+            return CellFault.BLANK
+        word = cell[:10].lstrip("+-").lower()
+        return CellFault.NOT_FINITE if word in _NOT_FINITE_WORDS else CellFault.NOT_A_NUMBER
+    value = float(cell)
+    return value if math.isfinite(value) else CellFault.NOT_FINITE
+
+
+def _probability(cell: str) -> float | CellFault:
+    value = _number(cell)
+    if isinstance(value, float) and not 0.0 <= value <= 1.0:
+        return CellFault.OUT_OF_RANGE
+    return value
+
+
+def _integer(cell: str) -> int | CellFault:
+    """An integer; ``1.0`` and ``1e3`` are accepted, since nothing is lost."""
+    cell = cell.strip()
+    if _PLAIN_INTEGER.fullmatch(cell):
+        return int(cell)
+    number = _number(cell)
+    if isinstance(number, CellFault):
+        return number
+    exact = Decimal(cell)
+    if exact.adjusted() >= MAX_INTEGER_DIGITS or exact != exact.to_integral_value():
+        return CellFault.NOT_AN_INTEGER
+    return int(exact)
+
+
+class _LabelReader:
+    """Maps a cell to one of the task's labels.
+
+    The label itself comes first, then the label without blanks around the cell, then the same number in another
+    spelling (``1.0`` for ``1``), then, where the task has two labels that are a yes and a no, any spelling of those.
+    """
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        self._known: dict[str, str | CellFault] = {label: label for label in labels}
+        numbers: dict[Decimal, list[str]] = {}
+        for label in labels:
+            number = _label_number(label)
+            if number is not None:
+                numbers.setdefault(number, []).append(label)
+        self._numbers = {number: same[0] for number, same in numbers.items() if len(same) == 1}
+        self._booleans: dict[bool, str] = {}
+        if len(labels) == 2:
+            words = {truth: label for label in labels if (truth := _truth(label)) is not None}
+            self._booleans = words if len(words) == 2 else {}
+
+    def __call__(self, cell: str) -> str | CellFault:
+        label = self._known.get(cell)
+        if label is None:
+            label = self._known[cell] = self._find(cell)
+        return label
+
+    def _find(self, cell: str) -> str | CellFault:
+        stripped = cell.strip()
+        known = self._known.get(stripped)
+        if known is not None:
+            return known
+        if not stripped:
+            return CellFault.BLANK
+        number = _label_number(stripped)
+        if number is not None and number in self._numbers:
+            return self._numbers[number]
+        truth = _truth(stripped)
+        if truth is not None and truth in self._booleans:
+            return self._booleans[truth]
+        return CellFault.UNKNOWN_LABEL
+
+
+def _label_number(text: str) -> Decimal | None:
+    """The number that a label spells; None for codes such as ``007``, whose zeros mean something."""
+    if len(text) > MAX_INTEGER_DIGITS or not _NUMBER.fullmatch(text):
+        return None
+    digits = text.lstrip("+-")
+    if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
+        return None
+    return Decimal(text)
+
+
+def _truth(text: str) -> bool | None:
+    word = text.casefold()
+    number = _label_number(word)
+    if number is not None and number in {0, 1}:
+        return bool(number)
+    if word in _TRUE_WORDS:
+        return True
+    return False if word in _FALSE_WORDS else None

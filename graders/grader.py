@@ -1,0 +1,183 @@
+"""Grading a submission on a part of the hidden answers, outside of any box that a program ran in."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import PackError
+from openmle_env.graders import metrics
+from openmle_env.graders.answers import load as load_answers
+from openmle_env.graders.split import Split
+from openmle_env.graders.submission import Report, check
+from openmle_env.graders.table import MAX_BYTES
+from openmle_env.types import Artifact, Grade, Part, ResultStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Literal
+
+    from openmle_env.graders.answers import Answers
+    from openmle_env.graders.scored import Scored, Scorer
+    from openmle_env.types import SubmissionSchema
+
+_log = logging.getLogger(__name__)
+
+
+class Grader:
+    """Grades submissions of one task. Safe to call from several threads at once.
+
+    The submission is checked on all ids; the score is computed on the rows of the part that is asked for.
+    """
+
+    looks: dict[Part, int]
+    """How often submissions were compared with the answers of each part, failed comparisons included."""
+
+    def __init__(
+        self,
+        *,
+        schema: SubmissionSchema,
+        metric: str | Scorer,
+        answers: Path | None,
+        salt: str = "",
+        validation_fraction: float = 0.5,
+        split: Literal["hash", "none"] | Mapping[str, str] = "hash",
+        split_column: str = "",
+        looks_log: Path | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        """Prepare to grade; nothing is read yet.
+
+        Args:
+            schema: Columns of the submission.
+            metric: Name of one of our metrics, or a `Scorer` such as `openmle_env.graders.pack_metric.PackMetric`.
+            answers: CSV file of the hidden answers, read once, at the first grade; None where there is none.
+            salt: Of the split by hash.
+            validation_fraction: Of the split by hash.
+            split: ``hash`` of the id, ``none`` where the metric does not decompose (both parts are all rows), or
+                ``validation`` or ``test`` for each id.
+            split_column: Column of the answers that states the part of each row; stands above ``split``.
+            looks_log: File that gets one JSON line for each look: when, part, program. Never the score.
+            max_bytes: The largest submission that is read.
+
+        Raises:
+            UnknownNameError: There is no such metric.
+            PackError: The metric is not defined for the targets of the schema.
+        """
+        self._schema = schema
+        self._scorer: Scorer = metrics.get(metric) if isinstance(metric, str) else metric
+        self._scorer.accepts(schema)
+        self._path = answers
+        if split_column:
+            self._split = Split(method="column", column=split_column)
+        elif isinstance(split, str):
+            self._split = Split(method=split, salt=salt, validation_fraction=validation_fraction)
+        else:
+            self._split = Split(method="given", given=split)
+        self._looks_log = looks_log
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._loaded: Answers | None = None
+        self.looks = dict.fromkeys(Part, 0)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction of the metric.
+
+        Raises:
+            PackError: The pack's own metric cannot be used.
+            InfrastructureError: The sandbox that asks the pack's metric could not be started.
+        """
+        return self._scorer.higher_is_better
+
+    def load(self) -> Answers:
+        """The answers, read at the first call.
+
+        Raises:
+            PackError: They are missing, or do not fit the schema or the split.
+        """
+        with self._lock:
+            if self._loaded is None:
+                if self._path is None:
+                    raise PackError("The task has no hidden answers, so that nothing can be graded.")
+                every = self._scorer.every_column
+                self._loaded = load_answers(self._path, self._schema, self._split, every_column=every)
+            return self._loaded
+
+    def check(self, submission: Artifact | Path | bytes) -> Report:
+        """Check the form of a submission; this is no look at the answers, of which only the ids are used.
+
+        Raises:
+            PackError: As for `load`.
+        """
+        return check(submission, self._schema, self.load().rows.ids, max_bytes=self._max_bytes)
+
+    def grade(self, submission: Artifact | Path | bytes, part: Part, *, program_sha256: str = "") -> Grade:
+        """Grade ``submission`` on ``part``. Never raises for what it holds, nor for a fault of the task.
+
+        Args:
+            submission: What a program wrote.
+            part: Which answers it is compared with.
+            program_sha256: Hash of the program that wrote it, for the log of looks.
+        """
+        try:
+            answers = self.load()
+            report = self.check(submission)
+        except PackError as error:
+            _log.info("%s", error)
+            return Grade(
+                status=ResultStatus.METRIC_OR_ANSWER_MISSING,
+                part=part,
+                message="The hidden answers cannot be used. This is a fault of the task, not of the submission.",
+            )
+        if report.predictions is None:
+            missing = report.problems[0].code == "no_file"
+            return Grade(
+                status=ResultStatus.SUBMISSION_MISSING if missing else ResultStatus.SUBMISSION_INVALID,
+                part=part,
+                message=report.message,
+                problems=report.problems,
+                warnings=report.warnings,
+            )
+        try:
+            self._record_look(part, program_sha256)
+        except OSError as error:
+            return Grade(
+                status=ResultStatus.SANDBOX_UNCONFIRMED,
+                part=part,
+                message=f"The look at the answers could not be recorded ({error.strerror}), so none was taken.",
+            )
+        scored = self._scorer.score(answers.truth[part], report.predictions.take(answers.positions[part]))
+        return _grade(scored, part, report.warnings)
+
+    def _record_look(self, part: Part, program_sha256: str) -> None:
+        when = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"when": when, "part": part, "program_sha256": program_sha256})
+        with self._lock:
+            if self._looks_log is not None:
+                self._looks_log.parent.mkdir(parents=True, exist_ok=True)
+                with self._looks_log.open("a", encoding="utf-8") as file:
+                    file.write(line + "\n")
+            self.looks[part] += 1
+
+
+def _grade(scored: Scored, part: Part, warnings: tuple[str, ...]) -> Grade:
+    """The grade of a score; only a finite one is a success, whatever the scorer says."""
+    success = scored.status is ResultStatus.SUCCESS
+    finite = scored.score is not None and math.isfinite(scored.score)
+    status, message = scored.status, scored.message
+    if success and not finite:
+        status = ResultStatus.SCORING_FAILED
+        message = "The metric gave no finite score. This is a fault of the task, not of the submission."
+    return Grade(
+        status=status,
+        part=part,
+        score=scored.score if success and finite else None,
+        message=message,
+        warnings=(*warnings, *scored.warnings),
+    )

@@ -1,0 +1,211 @@
+"""A pack's own ``metric.py``, run in a sandbox on the answers and the submission as data; never in our process."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import logging
+import math
+import tempfile
+import threading
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openmle_env.errors import InfrastructureError, PackError
+from openmle_env.graders.scored import Scored
+from openmle_env.types import ArtifactState, Fault, Job, Limits, ResultStatus
+
+if TYPE_CHECKING:
+    from openmle_env.graders.rows import Rows
+    from openmle_env.sandbox.protocol import Sandbox
+    from openmle_env.types import Column, SubmissionSchema
+
+_log = logging.getLogger(__name__)
+
+_RESULT = "result.json"
+_INT64_DIGITS = 18
+
+_NOT_THE_SUBMISSION = "This is a fault of the task, not of the submission."
+_FAILURES = {
+    "load": (ResultStatus.METRIC_OR_ANSWER_MISSING, f"The task's metric cannot be loaded. {_NOT_THE_SUBMISSION}"),
+    # Its own words stay in the private log: they may quote the answers.
+    "validate": (ResultStatus.SUBMISSION_INVALID, "The task's own check refused the submission; its form is right."),
+    "evaluate": (ResultStatus.SCORING_FAILED, f"The task's metric failed. {_NOT_THE_SUBMISSION}"),
+    "not_finite": (ResultStatus.SCORING_FAILED, f"The task's metric gave no finite score. {_NOT_THE_SUBMISSION}"),
+}
+
+
+_directions: dict[bytes, bool] = {}
+"""What the code of a metric, by its SHA-256, said of its direction; asked once in a process."""
+_asking = threading.Lock()
+
+
+class PackMetric:
+    """The metric of a pack, as a `openmle_env.graders.scored.Scorer`. Safe to call from several threads at once.
+
+    Each score is one run of the pack's code in a fresh box that sees the metric, the answers and the predictions of
+    one part, and nothing else.
+    """
+
+    name = "pack"
+    every_column = True
+    """The answers are given to the metric with every column that they have."""
+
+    def __init__(
+        self, code: Path, sandbox: Sandbox, *, limits: Limits | None = None, higher_is_better: bool | None = None
+    ) -> None:
+        """Prepare to score; nothing runs yet.
+
+        Args:
+            code: The pack's ``utils/metric.py``; read once, at the first use, so that it cannot change in between.
+            sandbox: Where it runs.
+            limits: What one score may use.
+            higher_is_better: The direction where the pack states it; it must be what the code says, too. If None,
+                the code is asked once, in the sandbox.
+        """
+        self._path = code
+        self._sandbox = sandbox
+        self._limits = limits or Limits()
+        self._stated = higher_is_better
+
+    @cached_property
+    def _code(self) -> bytes:
+        try:
+            return self._path.read_bytes()
+        except OSError as error:
+            raise PackError(f"The pack's metric {self._path} cannot be read: {error.strerror}.") from error
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction, stated by the pack or asked of its code.
+
+        Raises:
+            PackError: The code cannot be loaded in the sandbox.
+            InfrastructureError: The sandbox could not run it.
+        """
+        if self._stated is not None:
+            return self._stated
+        digest = hashlib.sha256(self._code).digest()
+        with _asking:
+            if digest not in _directions:
+                result = self._run(None)
+                if isinstance(result, Scored):
+                    kind = InfrastructureError if result.status.fault is Fault.INFRASTRUCTURE else PackError
+                    raise kind(f"The direction of {self._path} cannot be learned. {result.message}")
+                _directions[digest] = result["higher_is_better"]
+            return _directions[digest]
+
+    def accepts(self, schema: SubmissionSchema) -> None:
+        """Any targets: what they mean is the pack's own affair."""
+
+    def score(self, truth: Rows, predicted: Rows) -> Scored:
+        """Score predictions that hold the truth's ids in the truth's order, in a fresh box."""
+        try:
+            result = self._run((truth, predicted))
+        except PackError as error:
+            _log.info("%s", error)
+            status, message = _FAILURES["load"]
+            return Scored(status=status, message=message)
+        if isinstance(result, Scored):
+            return result
+        if self._stated is not None and self._stated is not result["higher_is_better"]:
+            _log.info("%s says higher_is_better=%s, the pack another", self._path, result["higher_is_better"])
+            message = f"The task and its metric disagree on the metric's direction. {_NOT_THE_SUBMISSION}"
+            return Scored(status=ResultStatus.METRIC_OR_ANSWER_MISSING, message=message)
+        return Scored(status=ResultStatus.SUCCESS, score=result["score"], warnings=tuple(result["warnings"]))
+
+    def _run(self, rows: tuple[Rows, Rows] | None) -> dict[str, Any] | Scored:
+        """Run the metric in a box; its result, or why there is none."""
+        program = files("openmle_env.graders").joinpath("pack_metric_program.py").read_text(encoding="utf-8")
+        code = self._code
+        try:
+            # The outer folder is closed to other users; the inner one is open to the box's own user.
+            with tempfile.TemporaryDirectory(prefix="openmle-metric-") as closed:
+                folder = Path(closed) / "data"
+                folder.mkdir(mode=0o755)
+                _write(folder, code, rows)
+                job = Job(program=program, inputs={"/data": folder}, collect=(_RESULT,), limits=self._limits)
+                execution = self._sandbox.run(job)
+        except (InfrastructureError, OSError) as error:
+            return Scored(
+                status=ResultStatus.SANDBOX_UNCONFIRMED, message=f"The task's metric could not be run: {error}"
+            )
+        if execution.status.fault is Fault.INFRASTRUCTURE:
+            message = f"The task's metric could not be run: {execution.reason}"
+            return Scored(status=execution.status, message=message)
+        artifact = execution.artifacts.get(_RESULT)
+        if execution.status is not ResultStatus.SUCCESS or artifact is None or artifact.state is not ArtifactState.OK:
+            _log.info("%s: %s %s\n%s", self._path, execution.status, execution.reason, execution.stderr)
+            message = f"The task's metric did not finish ({execution.status}). {_NOT_THE_SUBMISSION}"
+            return Scored(status=ResultStatus.SCORING_FAILED, message=message)
+        return self._parse(artifact.content, scored=rows is not None)
+
+    def _parse(self, content: bytes, *, scored: bool) -> dict[str, Any] | Scored:
+        """The result that the program wrote, checked field by field: the pack's code ran beside it."""
+        try:
+            result = json.loads(content)
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            result = None
+        stage = result.get("failed") if isinstance(result, dict) else None
+        if isinstance(stage, str) and stage in _FAILURES:
+            _log.info("%s failed: %s\n%s", self._path, stage, result.get("trace"))
+            status, message = _FAILURES[stage]
+            return Scored(status=status, message=message)
+        if (
+            not isinstance(result, dict)
+            or not isinstance(result.get("higher_is_better"), bool)
+            or not isinstance(result.get("warnings"), list)
+            or not all(isinstance(warning, str) for warning in result["warnings"])
+            or (scored and not (isinstance(result.get("score"), float) and math.isfinite(result["score"])))
+        ):
+            _log.info("%s wrote a result that is none: %r", self._path, content[:1000])
+            status, message = _FAILURES["evaluate"]
+            return Scored(status=status, message=message)
+        return result
+
+
+def _write(folder: Path, code: bytes, rows: tuple[Rows, Rows] | None) -> None:
+    request: dict[str, Any] = {"score": rows is not None}
+    if rows is not None:
+        truth, predicted = rows
+        types = {column.name: _pandas_type(column) for column in (truth.schema.id, *truth.schema.targets)}
+        discrete = {truth.schema.id.name} | {t.name for t in truth.schema.targets if t.kind in _EXACT_KINDS}
+        request["truth_types"] = {name: kind for name, kind in types.items() if name in discrete}
+        request["prediction_types"] = types
+        _write_csv(folder / "truth.csv", truth)
+        _write_csv(folder / "prediction.csv", predicted)
+    (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+    (folder / "metric.py").write_bytes(code)
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    folder.chmod(0o755)
+
+
+_EXACT_KINDS = frozenset({"integer", "label", "text"})
+
+
+def _pandas_type(column: Column) -> str:
+    """The type of a column in the metric's data frames: from the schema, so that both frames have the same."""
+    if column.kind in {"number", "probability"}:
+        return "float64"
+    if column.kind == "integer":
+        return "int64"
+    if column.kind == "label":
+        if all(
+            label.isdecimal() and label == str(int(label)) and len(label) <= _INT64_DIGITS for label in column.labels
+        ):
+            return "int64"
+        if set(column.labels) == {"True", "False"}:
+            return "bool"
+    return "str"
+
+
+def _write_csv(path: Path, rows: Rows) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        # Everything is quoted, so that a lone carriage return inside a text cannot end its row.
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow([rows.schema.id.name, *rows.columns])
+        writer.writerows(zip(rows.ids, *rows.columns.values(), strict=True))

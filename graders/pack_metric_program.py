@@ -1,0 +1,127 @@
+"""The program that runs a pack's ``metric.py`` inside a sandbox. Never imported: it is sent there as text.
+
+It reads ``request.json`` and ``metric.py`` in ``/data`` and, to score, ``truth.csv`` and ``prediction.csv``, and writes
+``/output/result.json``. Whatever the pack's code prints is not read.
+
+A failure is caught whatever its type, since it is the pack's own code that raises, and becomes a stage in the result.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import math
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import pandas as pd
+
+DATA = Path(os.environ.get("DATA_DIR", "/data"))
+OUTPUT = Path(os.environ.get("OUTPUT_DIR", "/output"))
+
+# Exceptions that say that the metric's code is broken, whatever the submission holds.
+BROKEN_CODE = (ImportError, NameError, SyntaxError, NotImplementedError, MemoryError)
+
+
+class Stop(Exception):  # noqa: N818  ends this program with a result, right or wrong
+    """Ends the program with the stage at which the metric failed."""
+
+
+def main() -> None:
+    """Write what came of the request, always."""
+    try:
+        result = answer()
+    except Stop as stop:
+        result = {"failed": str(stop.args[0]), "trace": traceback.format_exc()[-8000:]}
+    (OUTPUT / "result.json").write_text(json.dumps(result, allow_nan=False), encoding="utf-8")
+
+
+def answer() -> dict[str, Any]:
+    """Load the metric and, where asked, validate and score."""
+    request = json.loads((DATA / "request.json").read_text(encoding="utf-8"))
+    warnings: list[str] = []
+    try:
+        metric = find_class(load_module(DATA / "metric.py"), warnings)()
+        higher_is_better = metric.higher_is_better
+    except Exception as error:
+        raise Stop("load") from error
+    if higher_is_better is not True and higher_is_better is not False:
+        higher_is_better = _plain_bool(higher_is_better)
+    result: dict[str, Any] = {"higher_is_better": higher_is_better, "warnings": warnings}
+    if not request["score"]:
+        return result
+    truth = read(DATA / "truth.csv", request["truth_types"])
+    prediction = read(DATA / "prediction.csv", request["prediction_types"])
+    try:
+        # Copies: a metric that sorts or fills in place must not change what is scored.
+        metric.validate_submission(prediction.copy(), truth.copy())
+    except BROKEN_CODE as error:
+        raise Stop("evaluate") from error
+    except Exception as error:
+        raise Stop("validate") from error
+    try:
+        score = float(metric.evaluate(y_true=truth.copy(), y_pred=prediction.copy()))
+    except Exception as error:
+        raise Stop("evaluate") from error
+    if not math.isfinite(score):
+        raise Stop("not_finite")
+    return {**result, "score": score}
+
+
+def _plain_bool(value: object) -> bool:
+    """A bool of numpy's; anything else is refused."""
+    if type(value).__name__ not in {"bool_", "bool"}:
+        raise Stop("load")
+    return bool(value)
+
+
+def load_module(path: Path) -> ModuleType:
+    """Import the pack's file under a name that no library has."""
+    spec = importlib.util.spec_from_file_location("openmle_pack_metric", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def find_class(module: ModuleType, warnings: list[str]) -> type[Any]:
+    """The metric: the class whose name ends in ``Metrics``, or any one with both methods."""
+    classes = [value for _, value in inspect.getmembers(module, inspect.isclass) if value.__module__ == module.__name__]
+    usable = [
+        value
+        for value in classes
+        if callable(getattr(value, "evaluate", None))
+        and callable(getattr(value, "validate_submission", None))
+        and not inspect.isabstract(value)
+    ]
+    usable = [value for value in usable if not any(other is not value and issubclass(other, value) for other in usable)]
+    named = [value for value in usable if value.__name__.endswith("Metrics")]
+    if not named and usable:
+        warnings.append("The metric's class has a name that does not end in 'Metrics'.")
+    found = named or usable
+    if len(found) != 1:
+        names = ", ".join(value.__name__ for value in found) or "none"
+        raise LookupError(f"metric.py must have one class with evaluate and validate_submission; it has {names}")
+    return found[0]
+
+
+def read(path: Path, types: dict[str, str]) -> pd.DataFrame:
+    """A data frame; columns of the schema have its types, the others those that pandas sees in them."""
+    import pandas as pd  # noqa: PLC0415  only needed to score
+
+    names = pd.read_csv(path, nrows=0).columns
+    blank = {name: [""] for name in names if types.get(name) not in {"str", "bool"}}
+    return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=blank, float_precision="round_trip")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""What computing a metric came to; what a grader asks of a metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from openmle_env.graders.rows import Rows
+    from openmle_env.types import ResultStatus, SubmissionSchema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A finite score, or whose fault it is that there is none."""
+
+    status: ResultStatus
+    score: float | None = None
+    message: str = ""
+    """Safe to show to an agent: never made from the answers."""
+    warnings: tuple[str, ...] = ()
+
+
+class Scorer(Protocol):
+    """A metric of ours or of a pack. Safe to call from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """Name of the metric, or ``pack``."""
+        ...
+
+    @property
+    def every_column(self) -> bool:
+        """Whether the truth must hold every column of the answers, or the targets of the schema alone."""
+        ...
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction.
+
+        Raises:
+            PackError: The pack's metric cannot be used.
+            InfrastructureError: The sandbox that would tell could not be started.
+        """
+        ...
+
+    def accepts(self, schema: SubmissionSchema) -> None:
+        """Refuse targets that the metric is not defined for.
+
+        Raises:
+            PackError: A target is of another kind.
+        """
+        ...
+
+    def score(self, truth: Rows, predicted: Rows) -> Scored:
+        """Score predictions that hold the truth's ids in the truth's order; never raises for a fault of the task."""
+        ...

@@ -1,0 +1,90 @@
+"""How commands speak: results on stdout (a table or one JSON document), everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+DONE, FAILED, WRONG_USE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: done; the thing failed; wrong use; the machine failed; Ctrl-C."""
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else there.")]
+
+
+def emit(document: Mapping[str, object] | Sequence[object]) -> None:
+    """Print one JSON document on stdout; NaN and infinity are refused, since JSON has none."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console that takes no text for markup, so that file names and messages are printed as they are."""
+    from rich.console import Console  # noqa: PLC0415  30 ms that `openmle --version` does not need
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def say(message: str) -> None:
+    """One line for a person, on stderr."""
+    console(stderr=True).print(message)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Print a table on stdout; the columns named in ``right`` are aligned to the right."""
+    from rich import box  # noqa: PLC0415  see console
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    made = Table(title=Text(title) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name in columns:
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(cell) for cell in row))
+    console().print(made)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[str, float], None]]:
+    """Show a bar on stderr; yields ``report(text, share)`` with ``share`` from 0 to 1.
+
+    Where stderr is no terminal, each new text is a line instead.
+    """
+    shown = console(stderr=True)
+    if not shown.is_terminal:
+        last = ""
+
+        def line(text: str, share: float) -> None:
+            nonlocal last
+            if text != last:
+                shown.print(f"{label}: {text} ({share:.0%})")
+                last = text
+
+        yield line
+        return
+
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415  see console
+
+    columns = (
+        TextColumn("{task.fields[label]}", markup=False),
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=shown, transient=True) as bar:
+        task = bar.add_task("", total=1.0, label=label)
+        yield lambda text, share: bar.update(task, description=text, completed=share)
+
+
+def number(value: float | None) -> str:
+    """A score for a table: five decimals, a dash where there is none."""
+    return "-" if value is None else f"{value:.5f}"

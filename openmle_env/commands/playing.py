@@ -1,0 +1,199 @@
+"""Playing one episode for the command line: progress, the tables at the end, and the exit code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from openmle_env.commands.console import (
+    DONE,
+    FAILED,
+    INFRASTRUCTURE,
+    console,
+    emit,
+    number,
+    progress,
+    say,
+    table,
+)
+from openmle_env.types import Fault, ResultStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from openmle_env.agents.episode import Episode
+    from openmle_env.agents.protocol import Agent, Attempt
+    from openmle_env.envs.task_env import FinalResult
+    from openmle_env.sandbox.protocol import Sandbox
+    from openmle_env.task_registry.lookup import Task
+
+Feedback = Literal["validation", "validity", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What was asked for on the command line."""
+
+    player: Agent
+    programs: int | None
+    strict: bool
+    """Whether every program has to succeed, rather than one of them."""
+    seed: int
+    feedback: Feedback
+    runs: Path
+    as_json: bool
+
+
+def play_one(task: Task, box: Sandbox, order: Order) -> int:
+    """Play an episode, record it, print what came of it, and return the exit code.
+
+    Raises:
+        InfrastructureError: The episode could not be recorded, or no program could be run.
+        UsageError: The agent cannot work on this task.
+    """
+    import gymnasium  # noqa: PLC0415  only the command that runs pays for it
+
+    from openmle_env.agents.episode import play  # noqa: PLC0415
+    from openmle_env.envs.recording import EpisodeRecorder  # noqa: PLC0415
+    from openmle_env.envs.registration import ENTRY_POINT, environment_id  # noqa: PLC0415
+
+    # A spec of its own, not the registered one: the task may be a folder, which has no id in the registry.
+    entry = gymnasium.envs.registration.EnvSpec(environment_id(task.spec.slug), entry_point=ENTRY_POINT)
+    made = gymnasium.make(
+        entry,
+        disable_env_checker=True,  # it warns of programs that are too long, which have a status
+        task=task.pack.root,
+        sandbox=box,
+        feedback=order.feedback,
+        programs=order.programs,
+    )
+    env = EpisodeRecorder(made, order.runs)
+    total = order.programs or task.spec.programs
+    attempts: list[Attempt] = []
+    try:
+        with progress(task.spec.slug) as report:
+            report(f"program 1 of {total}", 0.0)
+
+            def on_step(attempt: Attempt) -> None:
+                attempts.append(attempt)
+                report(_live(attempts, total, higher_is_better=task.spec.higher_is_better), len(attempts) / total)
+
+            episode = play(env, order.player, seed=order.seed, on_step=on_step)
+    except KeyboardInterrupt:
+        where = f"They are recorded in {env.folder}" if attempts else "Nothing was scored"
+        say(f"Stopped after {len(attempts)} of {total} programs. {where}.")
+        raise
+    finally:
+        env.close()
+
+    code = _exit_code(episode, total, strict=order.strict)
+    if order.as_json:
+        emit(_document(task, episode, order, box.name, env.folder))
+    else:
+        _print(task, episode, box.name, env.folder)
+    return code
+
+
+def _live(attempts: Sequence[Attempt], total: int, *, higher_is_better: bool) -> str:
+    last = attempts[-1].outcome
+    scores = [attempt.outcome.score for attempt in attempts if attempt.outcome.score is not None]
+    best = (max if higher_is_better else min)(scores) if scores else None
+    following = f"; now program {len(attempts) + 1} of {total}" if len(attempts) < total else ""
+    return f"program {last.index} {last.status}, {number(last.score)}; best {number(best)}{following}"
+
+
+def _exit_code(episode: Episode, total: int, *, strict: bool) -> int:
+    if episode.fault == Fault.INFRASTRUCTURE:
+        return INFRASTRUCTURE
+    if episode.fault is not None or episode.best is None:
+        return FAILED
+    succeeded = [attempt for attempt in episode.attempts if attempt.outcome.status is ResultStatus.SUCCESS]
+    return FAILED if strict and len(succeeded) < total else DONE
+
+
+def _why(attempt: Attempt) -> str:
+    """The first line of what went wrong; empty for a success."""
+    outcome = attempt.outcome
+    if outcome.status is ResultStatus.SUCCESS:
+        return ""
+    told = outcome.grade.message if outcome.grade and outcome.grade.message else outcome.execution.reason
+    return told.partition("\n")[0]
+
+
+def _final(episode: Episode) -> FinalResult | None:
+    final: FinalResult | None = episode.final
+    return final
+
+
+def _print(task: Task, episode: Episode, sandbox: str, folder: Path) -> None:
+    final = _final(episode)
+    selected = final.selected if final else None
+    direction = "higher is better" if task.spec.higher_is_better else "lower is better"
+    rows = [
+        (
+            f"{attempt.outcome.index}{' *' if attempt.outcome.index == selected else ''}",
+            attempt.outcome.status.value,
+            number(attempt.outcome.score),
+            f"{attempt.outcome.execution.wall_seconds:.1f} s",
+            _why(attempt),
+        )
+        for attempt in episode.attempts
+    ]
+    title = f"{task.spec.title}: {task.spec.metric}, {direction}; sandbox {sandbox}"
+    table(title, ("program", "status", "validation", "time", ""), rows, right=("validation", "time"))
+    if final and final.note:
+        say(final.note)
+    scores = [
+        (reference.title, reference.validation_score, reference.test_score) for reference in task.pack.config.references
+    ]
+    if final and final.grade:
+        scores.append((f"program {selected}, selected", final.validation_score, final.test_score))
+    sign = -1 if task.spec.higher_is_better else 1
+    scores.sort(key=lambda row: math.inf if row[2] is None else sign * row[2])
+    shown = [(name, number(validation), number(test)) for name, validation, test in scores]
+    table("", ("score of", "validation", "test"), shown, right=("validation", "test"))
+    if episode.fault:
+        say(
+            f"The episode ended early: a fault of the {episode.fault}, not of the program. {_why(episode.attempts[-1])}"
+        )
+    elif episode.truncated:
+        say(f"The episode ended early: its {task.spec.seconds:g} seconds were spent.")
+    console().print(f"Recorded in {folder}")
+
+
+def _document(task: Task, episode: Episode, order: Order, sandbox: str, folder: Path) -> dict[str, Any]:
+    final = _final(episode)
+    return {
+        "task": task.spec.slug,
+        "version": task.spec.version,
+        "pack_hash": task.pack.hash,
+        "metric": task.spec.metric,
+        "higher_is_better": task.spec.higher_is_better,
+        "agent": order.player.name,
+        "seed": order.seed,
+        "sandbox": sandbox,
+        "programs": [_program(attempt) for attempt in episode.attempts],
+        "selected": final.selected if final else None,
+        "validation_score": final.validation_score if final else None,
+        "test_score": final.test_score if final else None,
+        "truncated": episode.truncated,
+        "fault": episode.fault,
+        "references": [reference.model_dump(mode="json") for reference in task.pack.config.references],
+        "recorded": str(folder),
+    }
+
+
+def _program(attempt: Attempt) -> dict[str, Any]:
+    outcome = attempt.outcome
+    return {
+        "index": outcome.index,
+        "sha256": outcome.program_sha256,
+        "status": outcome.status.value,
+        "reason": _why(attempt),
+        "problems": [asdict(problem) for problem in outcome.grade.problems] if outcome.grade else [],
+        "validation_score": outcome.score,
+        "reward": outcome.reward,
+        "wall_seconds": outcome.execution.wall_seconds,
+    }

@@ -1,0 +1,40 @@
+"""``openmle prepare``: makes the data of tasks, or verifies what was made."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Annotated
+
+import typer
+
+from openmle_env.commands.console import AsJson, console, emit, progress
+
+
+def prepare(
+    tasks: Annotated[
+        list[str], typer.Argument(metavar="TASK...", help="Names of built-in tasks, or folders of task packs.")
+    ],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Make the data again, even if it is there and whole.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the data of tasks; what is there already is verified."""
+    from openmle_env.task_registry.lookup import find, load_task  # noqa: PLC0415  pandas, pydantic and more
+    from openmle_env.task_registry.prepare import locate  # noqa: PLC0415
+
+    packs = [(name, find(name)) for name in tasks]  # a misspelt name ends it before anything is made
+    documents = []
+    for name, pack in packs:
+        before = locate(pack)
+        if before and force:
+            shutil.rmtree(before.answers.parent)  # the folder whose presence says that a task is whole
+        with progress("preparing") as report:
+            task = load_task(name, progress=report)
+        made = not before or force
+        documents.append({"task": pack.slug, "version": task.spec.version, "hash": pack.hash,
+                          "made": made, "public": str(task.public)})  # fmt: skip
+        if not as_json:
+            verb = "prepared" if made else "was prepared before, and is whole"
+            console().print(f"{pack.slug} {verb}. Public files: {task.public}")
+    if as_json:
+        emit(documents)

@@ -1,0 +1,309 @@
+"""One run in one box, and what all backends that make boxes share: running, cancelling, closing.
+
+A backend makes the box (`BoxSandbox.open_box`); inside runs `openmle_env/sandbox/inside/supervisor.py` as PID 1 with a
+configuration in the environment variable ``OPENMLE_BOX`` (`configuration`), and the bytes travel over a `Transport`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from abc import ABC, abstractmethod
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Protocol
+
+from openmle_env.errors import SandboxUnavailableError, UsageError
+from openmle_env.sandbox.channel import (
+    MAX_FILES,
+    MAX_NAME,
+    Channel,
+    ChannelClosed,
+    ProtocolError,
+    Transport,
+    read_report,
+)
+from openmle_env.sandbox.protocol import CancelToken
+from openmle_env.sandbox.verdict import Aftermath, cancelled, judge, refuse
+from openmle_env.types import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openmle_env.sandbox.protocol import Confinement
+    from openmle_env.types import Execution, Job
+
+INSIDE = "/opt/openmle"
+"""Where `inside/` stands in a box."""
+PYTHON = "/opt/venv/bin/python"
+USER = 10001
+"""User and group of everything in a box."""
+SUPERVISOR = (PYTHON, "-I", "-S", f"{INSIDE}/supervisor.py")
+"""The command of a box."""
+
+READY_SECONDS = 60.0
+"""How long a box may take until it is ready."""
+GRACE_SECONDS = 10.0
+"""How long after a program's deadline its box may still report, by the host's clock."""
+
+
+def configuration(
+    job: Job, *, modules: Sequence[str] = (), user: int | None = None, seccomp: str | None = None
+) -> dict[str, str]:
+    """The environment of a box's supervisor.
+
+    Args:
+        job: Its CPUs become the number of threads that numeric libraries are told.
+        modules: What is imported before the box is ready.
+        user: The user that the supervisor has to become, where the backend starts it as root.
+        seccomp: Path inside the box of a filter program that the supervisor has to load.
+    """
+    config = {
+        "python": PYTHON,
+        "child": f"{INSIDE}/child.py",
+        "threads": max(1, int(job.limits.cpus)),
+        "modules": list(modules),
+        "user": user,
+        "seccomp": seccomp,
+    }
+    return {"OPENMLE_BOX": json.dumps(config)}
+
+
+class Box(Protocol):
+    """One started box. Used for one job, then closed."""
+
+    @property
+    def transport(self) -> Transport:
+        """The bytes to and from its supervisor."""
+        ...
+
+    @property
+    def watch_memory(self) -> bool:
+        """Whether its supervisor has to bound memory, for want of a cgroup."""
+        ...
+
+    @property
+    def processes(self) -> int | None:
+        """A limit on processes that the program sets on itself (RLIMIT_NPROC), for want of a cgroup."""
+        ...
+
+    def kill(self) -> None:
+        """End every process of the box; idempotent, from any thread, without waiting for long."""
+        ...
+
+    def close(self) -> Aftermath:
+        """Kill, wait until nothing is left, give everything back; idempotent."""
+        ...
+
+    def diagnosis(self) -> str:
+        """After `close`: what the backend said about a box that did not become ready."""
+        ...
+
+
+class BoxSandbox(ABC):
+    """A sandbox backend that makes one box for each job. Safe to call from several threads at once."""
+
+    name: str
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._boxes: set[Box] = set()
+        self._closed = False
+
+    @abstractmethod
+    def open_box(self, job: Job) -> Box:
+        """Start a box for this job; on failure leave nothing behind.
+
+        Raises:
+            SandboxUnavailableError: It cannot be started.
+        """
+
+    @abstractmethod
+    def confinement(self) -> Confinement:
+        """What this backend enforces on this machine."""
+
+    def run(self, job: Job, *, cancel: CancelToken | None = None) -> Execution:
+        """Run one program in a new box; see `Sandbox.run`."""
+        began = time.monotonic()
+        check_job(job)
+        refused = refuse(job, backend=self.name)
+        if refused is not None:
+            return refused
+        cancel = cancel or CancelToken()
+        if cancel.cancelled:
+            return cancelled("The run was cancelled before it started.", backend=self.name)
+        box = self._open(job)
+        unregister = cancel.on_cancel(box.kill)
+        try:
+            return self._run_in(box, job, cancel, began)
+        finally:
+            unregister()
+            box.close()
+            with self._lock:
+                self._boxes.discard(box)
+
+    def _open(self, job: Job) -> Box:
+        if self._is_closed():
+            raise UsageError(f"The {self.name} sandbox was closed; create another one.")
+        box = self.open_box(job)
+        with self._lock:
+            self._boxes.add(box)
+        if self._is_closed():  # meanwhile, by another thread
+            box.kill()
+        return box
+
+    def _is_closed(self) -> bool:
+        return self._closed
+
+    def _run_in(self, box: Box, job: Job, cancel: CancelToken, began: float) -> Execution:
+        channel = Channel(box.transport, max_bytes=_most_bytes(job))
+        try:
+            channel.wait_ready(time.monotonic() + READY_SECONDS)
+            deadline = time.monotonic() + job.limits.wall_seconds + GRACE_SECONDS
+            channel.send_job(job, deadline, watch_memory=box.watch_memory, processes=box.processes)
+        except (TimeoutError, ChannelClosed, ProtocolError) as error:
+            after = box.close()
+            if cancel.cancelled or self._closed:
+                return self._cancelled(cancel, began)
+            said = str(error) or box.diagnosis() or f"it was not ready within {READY_SECONDS:g} s"
+            notes = f" ({'; '.join(after.notes)})" if after.notes else ""
+            raise SandboxUnavailableError(
+                f"A {self.name} box could not be started: {said.strip()}{notes} `openmle doctor` says what is missing."
+            ) from error
+        report = read_report(channel, job, deadline)
+        after = box.close()
+        if report.final is None and (cancel.cancelled or self._closed):
+            return self._cancelled(cancel, began)
+        return judge(job, report, after, backend=self.name, total_seconds=time.monotonic() - began)
+
+    def _cancelled(self, cancel: CancelToken, began: float) -> Execution:
+        reason = "The run was cancelled." if cancel.cancelled else "The sandbox was closed during the run."
+        return cancelled(reason, backend=self.name, total_seconds=time.monotonic() - began)
+
+    async def arun(self, job: Job, *, cancel: CancelToken | None = None) -> Execution:
+        """`run` in a thread of its own; cancelling the task kills the box and waits until it is gone."""
+        return await run_in_thread(self, job, cancel)
+
+    def close(self) -> None:
+        """Kill every running box; idempotent. Runs that are under way return ``cancelled``."""
+        with self._lock:
+            self._closed = True
+            boxes = list(self._boxes)
+        for box in boxes:
+            box.kill()
+
+
+class _Runs(Protocol):
+    def run(self, job: Job, *, cancel: CancelToken | None = None) -> Execution: ...
+
+
+async def run_in_thread(sandbox: _Runs, job: Job, cancel: CancelToken | None) -> Execution:
+    """Run a job in a new thread (not of a pool, whose size would bound how many boxes run at once)."""
+    token = CancelToken()
+    unlink = cancel.on_cancel(token.cancel) if cancel else lambda: None
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Execution] = loop.create_future()
+
+    def settle(result: Execution | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        elif result is not None:
+            done.set_result(result)
+
+    def work() -> None:
+        result, failure = None, None
+        try:
+            result = sandbox.run(job, cancel=token)
+        except BaseException as error:  # noqa: BLE001  handed to the task that awaits it, whatever it is
+            failure = error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=work, name="openmle-sandbox-run", daemon=True).start()
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        token.cancel()
+        await asyncio.wait([done])
+        if done.exception() is None:
+            done.result()
+        raise
+    finally:
+        unlink()
+
+
+def check_job(job: Job) -> None:
+    """Refuse a job that no box could run.
+
+    Raises:
+        UsageError: An input does not exist, or a path or variable is malformed.
+    """
+    for inside, source in job.inputs.items():
+        if (
+            not _ABSOLUTE.fullmatch(inside)
+            or ".." in PurePosixPath(inside).parts
+            or PurePosixPath(inside).parts[1] in _TAKEN
+        ):
+            raise UsageError(f"Input path {inside!r} is not possible: give one such as '/data', outside system folders.")
+        if not source.exists():
+            raise UsageError(f"Input {str(source)!r} for {inside!r} does not exist.")
+    for name in job.collect:
+        parts = name.removesuffix("/").split("/")
+        if len(name) > MAX_NAME or "\0" in name or any(part in ("", ".", "..") for part in parts):
+            raise UsageError(f"Cannot collect {name!r}: give a path below /output, such as 'models/' or 'a.csv'.")
+    if len(job.collect) > MAX_FILES:
+        raise UsageError(f"Cannot collect {len(job.collect)} names from one run: at most {MAX_FILES}.")
+    for name, value in job.environment.items():
+        if not _VARIABLE.fullmatch(name) or "\0" in value:
+            raise UsageError(f"Environment variable {name!r} is malformed.")
+
+
+def check_readable(job: Job) -> None:
+    """Refuse inputs that the box's user, another one than this process's, may not read; looks one level deep.
+
+    Raises:
+        UsageError: A folder or file lacks permissions for all.
+    """
+    for source in job.inputs.values():
+        for path in (source, *(sorted(source.iterdir()) if source.is_dir() else ())):
+            needed = 0o005 if path.is_dir() else 0o004
+            if path.stat().st_mode & needed != needed:
+                raise UsageError(
+                    f"Programs run as another user, who may not read {str(path)!r}. "
+                    f"Allow it: chmod -R a+rX {str(source)!r}"
+                )
+
+
+_ABSOLUTE = re.compile(r"/[A-Za-z0-9._][A-Za-z0-9._/-]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TAKEN = frozenset(
+    (
+        "bin",
+        "dev",
+        "etc",
+        "lib",
+        "lib32",
+        "lib64",
+        "opt",
+        "output",
+        "proc",
+        "root",
+        "run",
+        "sbin",
+        "sys",
+        "tmp",
+        "usr",
+        "work",
+    )
+)
+
+
+def _most_bytes(job: Job) -> int:
+    """A bound on all that a box may send: artifacts, logs, and a description for each file."""
+    logs, artifacts = 4 * job.limits.log_kb * 1024, job.limits.artifact_mb * MIB
+    descriptions = (MAX_FILES + len(job.collect)) * 4 * MAX_NAME
+    return int(logs + artifacts) + descriptions + 16 * MIB

@@ -1,0 +1,331 @@
+"""A suite that any sandbox backend must pass: what programs come to, and what they cannot reach.
+
+Run it with `check`; each result is named. `PROGRAMS` are twelve programs whose statuses must be the same everywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openmle_env.sandbox.protocol import CancelToken, Sandbox
+from openmle_env.types import Execution, Job, Limits, ResultStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LIMITS = Limits(wall_seconds=60, memory_mb=512, processes=64, work_mb=32, output_mb=32, file_mb=16, artifact_mb=8)
+
+SMALL_DATA = {
+    "train.csv": "PassengerId,Survived,Sex,Age\n"
+    + "".join(f"{n},{n % 2},{'mf'[n % 2]},{20 + n}\n" for n in range(1, 21)),
+    "test.csv": "PassengerId,Sex,Age\n" + "".join(f"{n},{'mf'[n % 2]},{20 + n}\n" for n in range(21, 31)),
+    "sample_submission.csv": "PassengerId,Survived\n" + "".join(f"{n},0\n" for n in range(21, 31)),
+}
+"""Public data of the suite, by name below ``/data``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One program, and what must come of it."""
+
+    name: str
+    program: str
+    status: ResultStatus
+    limits: Limits = LIMITS
+    holds: Callable[[Execution], bool] = lambda _: True
+    """What else must be true of the execution."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Whether a backend passed one case."""
+
+    name: str
+    passed: bool
+    detail: str = ""
+    """Of a failure: what came instead."""
+
+
+_WRITE = """\
+with open("/output/submission.csv", "w") as file:
+    file.write("PassengerId,Survived\\n" + "".join(f"{n},0\\n" for n in range(21, 31)))
+"""
+
+PROGRAMS = (
+    Case(
+        name="good",
+        program="""\
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+
+train, test = pd.read_csv("/data/train.csv"), pd.read_csv("/data/test.csv")
+model = LogisticRegression().fit(pd.get_dummies(train[["Sex", "Age"]]), train["Survived"])
+predictions = model.predict(pd.get_dummies(test[["Sex", "Age"]]))
+submission = pd.DataFrame({"PassengerId": test["PassengerId"], "Survived": predictions})
+submission.to_csv("/output/submission.csv", index=False)
+print("Final Validation Score: 1.0")
+""",
+        status=ResultStatus.SUCCESS,
+        holds=lambda run: (
+            run.submission.content.startswith(b"PassengerId,Survived\n21,1\n") and "Score: 1.0" in run.stdout
+        ),
+    ),
+    Case(name="empty", program="\n# nothing here\n", status=ResultStatus.CODE_MISSING),
+    Case(
+        name="syntax error",
+        program="import os\nfor for in range(3):\n    pass\n",
+        status=ResultStatus.CODE_EXECUTION_ERROR,
+        holds=lambda run: "SyntaxError" in run.reason and "line 2" in run.stderr and "for for" in run.stderr,
+    ),
+    Case(
+        name="exception",
+        program="def load():\n    return {}['Fare']\n\nload()\n",
+        status=ResultStatus.CODE_EXECUTION_ERROR,
+        holds=lambda run: (
+            run.reason.endswith("KeyError: 'Fare'")
+            and '"/work/program.py", line 2, in load' in run.stderr
+            and "return {}['Fare']" in run.stderr
+            and "/opt/openmle" not in run.stderr
+        ),
+    ),
+    Case(
+        name="exit code 3",
+        program=_WRITE + "import sys\nsys.exit(3)\n",
+        status=ResultStatus.CODE_EXECUTION_ERROR,
+        holds=lambda run: run.exit_code == 3,
+    ),
+    Case(name="no submission", program="print('done')\n", status=ResultStatus.SUBMISSION_MISSING),
+    # Contents are the grader's matter: to a sandbox the next two are successes.
+    Case(
+        name="wrong columns",
+        program="open('/output/submission.csv', 'w').write('id,target\\n21,0\\n')\n",
+        status=ResultStatus.SUCCESS,
+    ),
+    Case(
+        name="NaN",
+        program=_WRITE.replace("},0", "},NaN"),
+        status=ResultStatus.SUCCESS,
+    ),
+    Case(
+        name="endless loop",
+        program="while True:\n    pass\n",
+        status=ResultStatus.TIMEOUT,
+        limits=replace(LIMITS, wall_seconds=1),
+        holds=lambda run: "1 s" in run.reason,
+    ),
+    Case(
+        name="memory bomb",
+        program="blocks = []\nwhile True:\n    blocks.append(b'x' * (32 << 20))\n",
+        status=ResultStatus.OUT_OF_MEMORY,
+        holds=lambda run: "512 MiB" in run.reason and run.oom_kills > 0,
+    ),
+    Case(
+        # Ended by the limit on processes: the call that exceeds it fails, and with it the program.
+        name="fork bomb",
+        program="import os\nwhile True:\n    os.fork()\n",
+        status=ResultStatus.CODE_EXECUTION_ERROR,
+        limits=replace(LIMITS, memory_mb=1024),
+        holds=lambda run: "BlockingIOError" in run.stderr,
+    ),
+    Case(
+        name="writes into /data",
+        program=_WRITE + "open('/data/train.csv', 'a').write('21,1,f,30\\n')\n",
+        status=ResultStatus.CODE_EXECUTION_ERROR,
+        holds=lambda run: "Errno 30" in run.reason or "Errno 13" in run.reason,
+    ),
+)
+
+_DENIED = """\
+def denied(what, call, *arguments):
+    try:
+        call(*arguments)
+    except (OSError, ImportError):
+        return
+    raise SystemExit(f"not denied: {what}")
+
+"""
+
+ISOLATION = (
+    Case(
+        name="no network",
+        program=_DENIED
+        + """\
+import socket
+denied("connect", lambda: socket.create_connection(("192.0.2.1", 80), timeout=3))
+denied("resolve", socket.gethostbyname, "example.org")
+denied("vsock", socket.socket, 40, socket.SOCK_STREAM)
+denied("raw", socket.socket, socket.AF_INET, socket.SOCK_RAW)
+print([name for _, name in socket.if_nameindex() if name not in ("lo", "tunl0", "sit0", "ip6tnl0")])
+""",
+        status=ResultStatus.SUBMISSION_MISSING,
+        holds=lambda run: run.stdout == "[]\n",
+    ),
+    Case(
+        name="no privilege",
+        program=_DENIED
+        + """\
+import ctypes, os, resource
+assert 0 not in (*os.getresuid(), *os.getresgid(), *os.getgroups()), "root"
+status = dict(line.split(":\\t") for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
+assert not any(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")), "capabilities"
+assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", "filter"
+denied("become root", os.setuid, 0)
+denied("PID 1's limits", resource.prlimit, 1, resource.RLIMIT_NOFILE, (8, 8))
+denied("PID 1's memory", open, "/proc/1/mem", "rb")
+denied("PID 1's descriptors", os.listdir, "/proc/1/fd")
+denied("PID 1's environment", open, "/proc/1/environ", "rb")
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.unshare(0x10000000) == -1, "unshare"
+assert libc.ptrace(16, 1, 0, 0) == -1, "ptrace"
+assert libc.mount(b"none", b"/tmp", b"tmpfs", 0, 0) == -1, "mount"
+assert libc.syscall(425, 8, bytes(256)) == -1, "io_uring"
+os.kill(1, 9)
+""",
+        status=ResultStatus.SUBMISSION_MISSING,
+    ),
+    Case(
+        name="read-only system",
+        program=_DENIED
+        + """\
+import os, sys
+libraries = os.path.dirname(os.__file__)
+for folder in ("/", "/etc", "/usr", "/opt/openmle", "/opt/venv/bin", "/data", "/dev", "/proc/sys/kernel", libraries):
+    denied(f"write to {folder}", open, f"{folder}/new", "w")
+for folder in ("/work", "/tmp", "/output", "/dev/shm"):
+    open(f"{folder}/new", "w").close()
+denied("more than the folder holds", lambda: [open(f"/tmp/{n}", "wb").write(bytes(8 << 20)) for n in range(9)])
+denied("a larger file than allowed", lambda: open("/output/large", "wb").write(bytes(17 << 20)))
+""",
+        status=ResultStatus.SUBMISSION_MISSING,
+    ),
+    Case(
+        name="nothing of the host",
+        program="""\
+import importlib.util, os, sys
+allowed = set("PATH HOME USER LANG LC_CTYPE TMPDIR MPLCONFIGDIR DATA_DIR OUTPUT_DIR LD_LIBRARY_PATH".split())
+extra = [name for name in os.environ if name not in allowed and not name.startswith("PYTHON")]
+assert not [name for name in extra if not name.endswith("_THREADS")], extra
+assert os.environ["DATA_DIR"] == "/data" and os.environ["OUTPUT_DIR"] == "/output"
+assert sys.executable == "/opt/venv/bin/python" and os.getcwd() == "/work"
+assert __file__ == "/work/program.py" and __name__ == "__main__"
+assert importlib.util.find_spec("openmle_env") is None
+for folder in ("/root", "/home", "/srv", "/mnt", "/media"):
+    assert not os.path.isdir(folder) or not os.access(folder, os.R_OK) or not os.listdir(folder), folder
+assert len([name for name in os.listdir("/proc") if name.isdigit()]) <= 3
+assert os.read(0, 1) == b""
+import sklearn
+folder = os.path.dirname(sklearn.__file__)
+for name in ("tests", "datasets/tests", "datasets/data"):
+    path = os.path.join(folder, name)
+    assert not os.path.isdir(path) or not os.listdir(path), path
+for folder, names, files in os.walk("/"):
+    if folder == "/":
+        names[:] = [name for name in names if name not in ("proc", "sys", "dev")]
+    assert not any("titanic" in name.lower() or name == "test_answer.csv" for name in (*names, *files)), folder
+""",
+        status=ResultStatus.SUBMISSION_MISSING,
+    ),
+    Case(
+        name="link as submission",
+        program="import os\nos.symlink('/data/sample_submission.csv', '/output/submission.csv')\n",
+        status=ResultStatus.SUBMISSION_INVALID,
+        holds=lambda run: "a symbolic link" in run.reason and not run.submission.content,
+    ),
+    Case(
+        name="named pipe as submission",
+        program="import os\nos.mkfifo('/output/submission.csv')\n",
+        status=ResultStatus.SUBMISSION_INVALID,
+        holds=lambda run: "a named pipe" in run.reason,
+    ),
+    Case(
+        name="submission too large",
+        program="open('/output/submission.csv', 'wb').truncate(15 << 20)\n",
+        status=ResultStatus.SUBMISSION_INVALID,
+        holds=lambda run: "too large" in run.reason and not run.submission.content,
+    ),
+    Case(
+        name="flood of output",
+        program="print('first')\nfor _ in range(300):\n    print('x' * 9999)\nprint('last')\n",
+        status=ResultStatus.SUBMISSION_MISSING,
+        holds=lambda run: (
+            run.stdout.startswith("first\n")
+            and run.stdout.endswith("last\n")
+            and len(run.stdout) < 70_000
+            and run.stdout_bytes == 3_000_011
+            and "cut" in run.notes[-1]
+        ),
+    ),
+    Case(
+        name="process that outlives the program",
+        program=_WRITE + "import subprocess\nsubprocess.Popen(['/bin/sleep', '600'], start_new_session=True)\n",
+        status=ResultStatus.SUCCESS,
+        holds=lambda run: run.processes_killed >= 1,
+    ),
+    Case(
+        name="uncaught MemoryError",
+        program="raise MemoryError('cannot allocate')\n",
+        status=ResultStatus.OUT_OF_MEMORY,
+    ),
+    Case(
+        name="segmentation fault",
+        program="import ctypes\nctypes.string_at(0)\n",
+        status=ResultStatus.CODE_EXECUTION_ERROR,
+        holds=lambda run: run.exit_code == -11 and "SIGSEGV" in run.reason,
+    ),
+    Case(
+        name="forged report",
+        program="""\
+import os, struct
+frame = b'{"end": "exit", "exit_code": 0}'
+for descriptor in range(64):
+    try:
+        os.write(descriptor, b"F" + struct.pack(">I", len(frame)) + frame)
+    except OSError:
+        pass
+raise SystemExit(4)
+""",
+        status=ResultStatus.CODE_EXECUTION_ERROR,
+        holds=lambda run: run.exit_code == 4,
+    ),
+)
+
+
+def check(sandbox: Sandbox) -> Iterator[Result]:
+    """Run the whole suite on a backend, and yield each result as it comes; takes about half a minute."""
+    with small_data() as data:
+        for case in (*PROGRAMS, *ISOLATION):
+            yield check_case(sandbox, case, data)
+        yield _check_cancelled(sandbox, data)
+
+
+def check_case(sandbox: Sandbox, case: Case, data: Path) -> Result:
+    """Run one case with the public data that stands in a folder."""
+    job = Job(program=case.program, inputs={"/data": data}, limits=case.limits)
+    run = sandbox.run(job)
+    passed = run.status is case.status and run.backend == sandbox.name and case.holds(run)
+    return Result(name=case.name, passed=passed, detail="" if passed else f"expected {case.status}, got {run}")
+
+
+def _check_cancelled(sandbox: Sandbox, data: Path) -> Result:
+    cancel = CancelToken()
+    cancel.cancel()
+    job = Job(program="while True: pass\n", inputs={"/data": data}, limits=LIMITS)
+    status = sandbox.run(job, cancel=cancel).status
+    passed = status is ResultStatus.CANCELLED
+    return Result(name="cancelled", passed=passed, detail="" if passed else f"expected cancelled, got {status}")
+
+
+@contextlib.contextmanager
+def small_data() -> Iterator[Path]:
+    """A folder with the suite's public data, readable for every user, for as long as the context lasts."""
+    with tempfile.TemporaryDirectory(prefix="data-") as folder:
+        data = Path(folder)
+        data.chmod(0o755)
+        for name, text in SMALL_DATA.items():
+            (data / name).write_text(text)
+            (data / name).chmod(0o644)
+        yield data

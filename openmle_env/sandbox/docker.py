@@ -1,0 +1,341 @@
+"""Boxes that are Docker containers: a fresh one for each run, gone when the run returns."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openmle_env import settings
+from openmle_env.errors import SandboxUnavailableError, UsageError
+from openmle_env.sandbox import engine, reaper
+from openmle_env.sandbox.box import (
+    GRACE_SECONDS,
+    INSIDE,
+    READY_SECONDS,
+    SUPERVISOR,
+    USER,
+    BoxSandbox,
+    configuration,
+)
+from openmle_env.sandbox.protocol import Confinement
+from openmle_env.sandbox.seccomp import docker_profile
+from openmle_env.sandbox.verdict import Aftermath
+from openmle_env.types import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from docker import DockerClient
+
+    from openmle_env.types import Job, Limits
+
+_SPARE_SECONDS = 300.0
+"""How long after its last possible use a container counts as left behind."""
+_CLOSE_SECONDS = 15
+"""How long removing a container may take."""
+_STDERR_BYTES = 1 << 16
+"""What is kept of the supervisor's own stderr, for a box that does not become ready."""
+
+
+class DockerSandbox(BoxSandbox):
+    """Runs each program in a new container of the engine that the environment names.
+
+    Making one touches nothing; the engine is reached by the first run. A run in whose middle the engine dies ends with
+    ``sandbox_unconfirmed`` (the machine's fault, to be retried), never with a failure of the program.
+    """
+
+    name = "docker"
+
+    def __init__(self, image: str | None = None) -> None:
+        """Use this image, or the one that the settings name; ``scripts/image`` makes it."""
+        super().__init__()
+        self.image = image or settings.load().image
+        self._info: dict[str, Any] | None = None
+
+    def confinement(self) -> Confinement:
+        """What the engine can enforce on its machine.
+
+        Raises:
+            SandboxUnavailableError: No engine answers.
+        """
+        with engine.connect() as client:
+            info = self._engine_info(client)
+        missing = {
+            "MemoryLimit": "memory (the supervisor watches it instead)",
+            "SwapLimit": "swap",
+            "CpuCfsQuota": "CPU time",
+            "PidsLimit": "the number of processes, other than by RLIMIT_NPROC",
+        }
+        details = [f"the engine does not confine {what}" for key, what in missing.items() if not info.get(key)]
+        if not any("seccomp" in option for option in info.get("SecurityOptions") or ()):
+            details.append("the engine does not filter system calls")
+        return Confinement(
+            memory="cgroup" if info.get("MemoryLimit") else "watched",
+            cpu=bool(info.get("CpuCfsQuota")),
+            inodes=True,
+            network=True,
+            details=tuple(details),
+        )
+
+    def open_box(self, job: Job) -> Container:
+        """Create, attach and start one container.
+
+        Raises:
+            SandboxUnavailableError: No engine answers, the image is missing, or the container does not start.
+            UsageError: An input cannot be read by the user inside.
+        """
+        for source in job.inputs.values():
+            _check_readable(source)
+        with engine.connect() as client, contextlib.ExitStack() as undo:
+            reaper.collect_once(client)
+            info = self._engine_info(client)
+            made = _create(client, self.image, job)
+            undo.callback(_remove_quietly, made["Id"])
+            with engine.calling("attach to a container"):
+                stream = client.api.attach_socket(made["Id"], {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+            connection = AttachedStream(stream)
+            undo.callback(connection.close)
+            with engine.calling("start a container"):
+                client.api.start(made["Id"])
+            undo.pop_all()
+        return Container(made["Id"], connection, job.limits, info, notes=tuple(made.get("Warnings") or ()))
+
+    def _engine_info(self, client: DockerClient) -> dict[str, Any]:
+        if self._info is None:
+            with engine.calling("say what it can confine"):
+                self._info = dict(client.info())
+        return self._info
+
+
+class Container:
+    """One started container; see `openmle_env.sandbox.box.Box`."""
+
+    def __init__(
+        self,
+        identity: str,
+        connection: AttachedStream,
+        limits: Limits,
+        info: Mapping[str, Any],
+        *,
+        notes: tuple[str, ...],
+    ) -> None:
+        self.id = identity
+        self.transport = connection
+        self.watch_memory = not info.get("MemoryLimit")
+        self.processes = None if info.get("PidsLimit") else int(limits.processes)
+        self._notes = notes
+        self._since = int(time.time()) - 1
+        self._lock = threading.Lock()
+        self._killed = False
+        self._aftermath: Aftermath | None = None
+
+    def kill(self) -> None:
+        """Cut the stream: the supervisor leaves when its stdin ends, and the waiting reader wakes up and closes."""
+        self._killed = True
+        self.transport.cut()
+
+    def close(self) -> Aftermath:
+        """Remove the container and wait until it is gone."""
+        with self._lock:
+            if self._aftermath is None:
+                self._aftermath = self._close()
+            return self._aftermath
+
+    def diagnosis(self) -> str:
+        """What the supervisor wrote to its own stderr."""
+        return self.transport.errors.decode("utf-8", "replace").strip()[-1000:]
+
+    def _close(self) -> Aftermath:
+        unexplained = self.transport.ended and not self._killed
+        notes = list(self._notes)
+        oom_kills = 0
+        self.transport.close()
+        try:
+            with engine.connect(_CLOSE_SECONDS) as client:
+                if unexplained:
+                    oom_kills = self._oom_events(client)
+                _remove(client, self.id)
+        except SandboxUnavailableError as error:
+            notes.append(f"{error} Container {self.id[:12]} may be left; it is removed when a sandbox next starts.")
+        return Aftermath(oom_kills=oom_kills, notes=tuple(notes))
+
+    def _oom_events(self, client: DockerClient) -> int:
+        """Out-of-memory kills that the engine saw; it remembers them after the container has removed itself."""
+        filters = {"container": self.id, "event": "oom"}
+        with engine.calling("say why a container ended"):
+            events = client.events(since=self._since, until=int(time.time()) + 1, filters=filters, decode=True)
+            return sum(1 for _ in events)
+
+
+class AttachedStream:
+    """The attached stream of a container: what it writes is a sequence of chunks, marked as stdout or stderr."""
+
+    def __init__(self, stream: Any) -> None:
+        self.errors = bytearray()
+        self.ended = False
+        self._buffer = bytearray()
+        self._stream = stream
+        # Of a plain connection docker-py gives the file object around the socket, and both have to be closed.
+        self._connection: socket.socket = stream if isinstance(stream, socket.socket) else stream._sock  # noqa: SLF001  no public way to the socket
+
+    def cut(self) -> None:
+        """End the stream in both directions, also for a reader that waits in another thread."""
+        with contextlib.suppress(OSError):  # ended already
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._stream.close()
+        self._connection.close()
+
+    def send(self, data: bytes, timeout: float) -> None:
+        """Send all of it."""
+        self._connection.settimeout(timeout)
+        self._connection.sendall(data)
+
+    def receive(self, timeout: float) -> bytes:
+        """The next bytes of stdout; ``b""`` at its end."""
+        deadline = time.monotonic() + timeout
+        while not self.ended:
+            if output := self._take():
+                return output
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._connection.settimeout(left)
+            data = self._connection.recv(1 << 18)
+            self._buffer += data
+            self.ended = not data
+        return b""
+
+    def _take(self) -> bytes:
+        """All complete chunks of the buffer: returns those of stdout and keeps those of stderr."""
+        output = bytearray()
+        start = 0
+        while len(self._buffer) >= start + 8:
+            end = start + 8 + int.from_bytes(self._buffer[start + 4 : start + 8], "big")
+            if len(self._buffer) < end:
+                break
+            if self._buffer[start] == 1:
+                output += self._buffer[start + 8 : end]
+            elif len(self.errors) < _STDERR_BYTES:
+                self.errors += self._buffer[start + 8 : end][:_STDERR_BYTES]
+            start = end
+        del self._buffer[:start]
+        return bytes(output)
+
+
+def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
+    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+    from docker.types import LogConfig, Mount, Ulimit  # noqa: PLC0415
+
+    limits = job.limits
+    memory = int(limits.memory_mb * MIB)
+    sources = {**job.inputs, INSIDE: Path(__file__).with_name("inside")}
+    host = client.api.create_host_config(
+        auto_remove=True,
+        network_mode="none",
+        ipc_mode="private",
+        read_only=True,
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges", f"seccomp={json.dumps(docker_profile())}"],
+        pids_limit=int(limits.processes) + 1,  # the supervisor is one
+        mem_limit=memory,
+        memswap_limit=memory,
+        cpu_period=100_000,
+        cpu_quota=max(1000, int(limits.cpus * 100_000)),  # unlike nano_cpus, may be more than the machine has
+        ulimits=[
+            Ulimit(name="nofile", soft=int(limits.open_files), hard=int(limits.open_files)),
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="memlock", soft=1 << 16, hard=1 << 16),
+        ],
+        tmpfs=_folders(limits),
+        mounts=[
+            Mount(inside, str(source.resolve()), type="bind", read_only=True, propagation="rprivate")
+            for inside, source in sources.items()
+        ],
+        log_config=LogConfig(type="none"),
+    )
+    seconds = READY_SECONDS + limits.wall_seconds + GRACE_SECONDS + _SPARE_SECONDS
+    try:
+        with engine.calling("create a container"):
+            return dict(
+                client.api.create_container(
+                    image,
+                    list(SUPERVISOR),
+                    stdin_open=True,
+                    detach=False,  # with stdin_open: stdin ends when its one client goes, and the box with it
+                    user=f"{USER}:{USER}",
+                    working_dir="/work",
+                    hostname="sandbox",
+                    stop_signal="SIGKILL",  # PID 1 ignores others: an engine that shuts down would wait in vain
+                    environment=configuration(job),
+                    labels=reaper.labels(seconds),
+                    host_config=host,
+                )
+            )
+    except SandboxUnavailableError as error:
+        if isinstance(error.__cause__, docker.errors.ImageNotFound):
+            raise SandboxUnavailableError(
+                f"The Docker engine has no image {image!r}. Build it with scripts/image, or name another one in "
+                "OPENMLE_IMAGE."
+            ) from error
+        raise
+
+
+def _folders(limits: Limits) -> dict[str, str]:
+    """The writable folders, each in memory, with its size and number of files bounded."""
+    mine = f"mode=0755,uid={USER},gid={USER}"
+
+    def options(size_mb: float, mode: str, *, execute: str = "noexec") -> str:
+        return f"rw,nosuid,nodev,{execute},size={int(size_mb * MIB)},nr_inodes={int(limits.inodes)},{mode}"
+
+    return {
+        "/work": options(limits.work_mb, mine, execute="exec"),
+        "/tmp": options(limits.work_mb, "mode=1777", execute="exec"),  # noqa: S108  the box's own
+        "/output": options(limits.output_mb, mine),
+        "/dev/shm": options(limits.shm_mb, "mode=1777"),  # noqa: S108  the box's own
+    }
+
+
+def _check_readable(source: Path) -> None:
+    """Refuse an input that the user inside cannot read; looks one level deep."""
+    for path in (source, *(sorted(source.iterdir()) if source.is_dir() else ())):
+        needed = 0o005 if path.is_dir() else 0o004
+        if path.stat().st_mode & needed != needed:
+            raise UsageError(
+                f"{str(path)!r} cannot be read by the user inside a container. Run: chmod -R o+rX {str(source)!r}"
+            )
+
+
+def _remove(client: DockerClient, identity: str) -> None:
+    """Remove a container and wait until it is gone.
+
+    Raises:
+        SandboxUnavailableError: The engine did not do it in time.
+    """
+    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+
+    deadline = time.monotonic() + _CLOSE_SECONDS
+    while True:
+        with engine.calling(f"remove the container {identity[:12]}"):
+            try:
+                client.api.remove_container(identity, v=True, force=True)
+            except docker.errors.NotFound:
+                return
+            except docker.errors.APIError as error:
+                # It is removing itself at this moment: look again until it is gone.
+                if error.status_code != 409 or time.monotonic() > deadline:
+                    raise
+        time.sleep(0.01)
+
+
+def _remove_quietly(identity: str) -> None:
+    """After a failure that matters more; what is left is the reaper's."""
+    with contextlib.suppress(SandboxUnavailableError), engine.connect(_CLOSE_SECONDS) as client:
+        _remove(client, identity)

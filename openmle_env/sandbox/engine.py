@@ -1,0 +1,134 @@
+"""Reaching the Docker engine, and saying what to do where that fails. The only way in to the package `docker`."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import SandboxUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from docker import DockerClient
+
+CALL_SECONDS = 60
+"""The longest that one call to the engine may take; an engine under load needs seconds to start a container."""
+
+GREET_SECONDS = 10
+"""How long an engine may take to answer at all."""
+
+LABEL = "openmle-env"
+"""Prefix of the labels on everything that we make in the engine."""
+
+
+@contextmanager
+def connect(seconds: int = CALL_SECONDS) -> Iterator[DockerClient]:
+    """A client of the engine that ``DOCKER_HOST``, the docker context or the usual sockets name, closed at the end.
+
+    A client is not shared between threads: making one costs a few milliseconds.
+
+    Args:
+        seconds: Time limit of each call to the engine.
+
+    Raises:
+        SandboxUnavailableError: No engine answers, or the package ``docker`` is missing.
+    """
+    try:
+        import docker  # noqa: PLC0415  an extra, and slow to import
+    except ImportError as error:
+        raise SandboxUnavailableError(
+            "The Docker sandbox needs the Python package 'docker'. Install it with: pip install 'openmle-env[docker]'"
+        ) from error
+    with _explained():
+        environment = _environment()
+        _knock(environment.get("DOCKER_HOST", ""))
+        client = docker.DockerClient.from_env(timeout=GREET_SECONDS, environment=environment)
+    with closing(client):
+        client.api.timeout = seconds
+        yield client
+
+
+@contextmanager
+def calling(what: str) -> Iterator[None]:
+    """Turn any failure of an engine call into `SandboxUnavailableError`; ``what`` completes "could not ...".
+
+    Raises:
+        SandboxUnavailableError: The engine refused, did not answer in time, or went away.
+    """
+    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+    import requests  # noqa: PLC0415  comes with docker
+
+    try:
+        yield
+    except docker.errors.APIError as error:
+        raise SandboxUnavailableError(f"The Docker engine could not {what}: {error.explanation or error}") from error
+    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
+        raise SandboxUnavailableError(
+            f"The Docker engine went away or did not answer when asked to {what} ({_root(error)}). "
+            "Check it with 'docker info'; restart it with 'sudo systemctl restart docker' where it does not answer."
+        ) from error
+
+
+def _environment() -> dict[str, str]:
+    """The variables that name the engine; a unix socket is always named, be it from a context or a rootless engine."""
+    from docker.context import ContextAPI  # noqa: PLC0415  an extra, and slow to import
+
+    environment = dict(os.environ)
+    if environment.get("DOCKER_HOST"):
+        return environment
+    name = environment.get("DOCKER_CONTEXT")
+    context = ContextAPI.get_context(name)
+    if context is None:
+        raise ValueError(f"there is no docker context {name!r}; 'docker context ls' lists them")
+    host = str(context.Host or "").removeprefix("http+")
+    if host.startswith("unix://") and not Path(host.removeprefix("unix://")).exists():
+        runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+        rootless = [Path(runtime, "docker.sock"), Path.home() / ".docker" / "run" / "docker.sock"]
+        host = next((f"unix://{path}" for path in rootless if path.exists()), host)
+    if host.startswith("unix://"):
+        environment["DOCKER_HOST"] = host
+    return environment
+
+
+def _knock(host: str) -> None:
+    """Try the socket before the client does: the reason is plainer, and docker-py leaks a socket where it fails."""
+    if host.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as knock:
+            knock.settimeout(GREET_SECONDS)
+            knock.connect(host.removeprefix("unix://"))
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+    import requests  # noqa: PLC0415  comes with docker
+
+    try:
+        yield
+    except (docker.errors.DockerException, requests.RequestException, OSError, ValueError) as error:
+        root = _root(error)
+        if isinstance(root, PermissionError):
+            raise SandboxUnavailableError(
+                "The Docker engine's socket may not be opened by this user (permission denied). "
+                "Run 'sudo usermod -aG docker $USER' and log in again, or use a rootless engine."
+            ) from error
+        where = os.environ.get("DOCKER_HOST") or "the default socket or docker context"
+        raise SandboxUnavailableError(
+            f"No Docker engine answers at {where} ({root}). "
+            "Start it ('sudo systemctl start docker', or Docker Desktop), install it (scripts/install-docker on Debian "
+            "and Ubuntu), or set DOCKER_HOST to one that runs."
+        ) from error
+
+
+def _root(error: BaseException) -> BaseException:
+    """The first cause of a chain of wrapped errors, also of those that wrap by argument (urllib3, requests)."""
+    while True:
+        inner = error.__cause__ or error.__context__
+        inner = inner or next((item for item in error.args if isinstance(item, BaseException)), None)
+        if inner is None:
+            return error
+        error = inner

@@ -1,0 +1,152 @@
+"""The system call filter of a box: default deny, from one table, for engines (JSON) and for the kernel (BPF).
+
+The table is ``syscalls.txt``: what numeric Python needs, and nothing that makes namespaces, mounts, traces, loads code
+into the kernel, or reaches another process's limits. `RULES` restricts the first argument of a few calls.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import platform
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openmle_env.errors import SandboxUnavailableError
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the first argument of a call may be: one of some values, or anything without some bits."""
+
+    one_of: tuple[int, ...] = ()
+    without: int = 0
+    error: int = errno.EPERM
+
+
+_NEW_NAMESPACES = 0x7E020000
+"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
+
+RULES = {
+    "clone": Rule(without=_NEW_NAMESPACES),
+    # Its flags lie in memory, where a filter cannot look: "not implemented" makes every library fall back to clone.
+    "clone3": Rule(error=errno.ENOSYS),
+    "personality": Rule(one_of=(0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)),
+    "prlimit64": Rule(one_of=(0,)),  # the caller itself, never PID 1
+    "socket": Rule(one_of=(1, 2, 10, 16)),  # unix, IPv4, IPv6, netlink; no vsock, packet, algorithm, Bluetooth
+    "socketpair": Rule(one_of=(1,)),
+}
+
+_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+"""AUDIT_ARCH value, and column in the table."""
+
+
+@functools.cache
+def table() -> dict[str, tuple[int | None, int | None]]:
+    """Allowed calls and their numbers on x86_64 and aarch64."""
+    lines = Path(__file__).with_name("syscalls.txt").read_text(encoding="ascii").splitlines()
+    rows = (line.split() for line in lines if not line.startswith("#"))
+    return {name: (_number(first), _number(second)) for name, first, second in rows}
+
+
+def _number(text: str) -> int | None:
+    return None if text == "-" else int(text)
+
+
+def docker_profile() -> dict[str, Any]:
+    """The filter as a profile in the format of Docker and Podman."""
+    plain = sorted(set(table()) - set(RULES))
+    calls: list[dict[str, Any]] = [{"names": plain, "action": "SCMP_ACT_ALLOW"}]
+    for name, rule in RULES.items():
+        if rule.without:
+            matches = [{"index": 0, "value": rule.without, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]
+        else:
+            matches = [{"index": 0, "value": value, "op": "SCMP_CMP_EQ"} for value in rule.one_of]
+        # Conditions within one entry would all have to hold: alternatives are entries of their own.
+        calls += [{"names": [name], "action": "SCMP_ACT_ALLOW", "args": [match]} for match in matches]
+        if not matches:
+            calls.append({"names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": rule.error})
+    return {
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "defaultErrnoRet": errno.EPERM,
+        "archMap": [{"architecture": f"SCMP_ARCH_{name.upper()}", "subArchitectures": []} for name in _ARCHITECTURES],
+        "syscalls": calls,
+    }
+
+
+# Classic BPF. Operations: load a word of seccomp_data, jump always, jump if equal / if greater or equal / if any bit is
+# set, return. Offsets: call number 0, architecture 4, low word of the first argument 16.
+_LOAD, _JUMP, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_MAX_JUMP = 255
+
+_Code = list[tuple[int, int, int, int]]
+"""Instructions: operation, jump if true, jump if false, operand."""
+
+
+def bpf(machine: str | None = None) -> bytes:
+    """The filter as a classic BPF program for the kernel.
+
+    The call's number is found by binary search over ranges of numbers that are treated alike, since every call of every
+    program pays for it. A call that is newer than the table gets "not implemented", so that libraries fall back.
+
+    Args:
+        machine: ``x86_64`` or ``aarch64``; this machine's by default.
+
+    Raises:
+        SandboxUnavailableError: There is no table for this machine.
+    """
+    machine = machine or platform.machine()
+    if machine not in _ARCHITECTURES:
+        known = " and ".join(_ARCHITECTURES)
+        raise SandboxUnavailableError(f"There is no system call filter for {machine!r} machines, only for {known}.")
+    architecture, column = _ARCHITECTURES[machine]
+    code: _Code = [
+        (_LOAD, 0, 0, 4),
+        (_EQUAL, 1, 0, architecture),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, 0),
+        *_search(_ranges(column)),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
+def _ranges(column: int) -> list[tuple[int, _Code]]:
+    """First numbers of ranges, ascending from 0, each with what is done for all numbers of its range."""
+    actions: dict[int, _Code] = {}
+    for name, numbers in table().items():
+        number = numbers[column]
+        if number is not None:
+            actions[number] = _decide(RULES[name]) if name in RULES else [(_RETURN, 0, 0, _ALLOW)]
+    denied: _Code = [(_RETURN, 0, 0, _ERROR | errno.EPERM)]
+    last = max(actions)
+    ranges: list[tuple[int, _Code]] = []
+    for number in range(last + 1):
+        action = actions.get(number, denied)
+        if not ranges or ranges[-1][1] != action:
+            ranges.append((number, action))
+    return [*ranges, (last + 1, [(_RETURN, 0, 0, _ERROR | errno.ENOSYS)])]
+
+
+def _search(ranges: list[tuple[int, _Code]]) -> _Code:
+    if len(ranges) == 1:
+        return ranges[0][1]
+    middle = len(ranges) // 2
+    below, above = _search(ranges[:middle]), _search(ranges[middle:])
+    first = ranges[middle][0]
+    if len(below) <= _MAX_JUMP:
+        return [(_AT_LEAST, len(below), 0, first), *below, *above]
+    return [(_AT_LEAST, 0, 1, first), (_JUMP, 0, 0, len(below)), *below, *above]
+
+
+def _decide(rule: Rule) -> _Code:
+    error = (_RETURN, 0, 0, _ERROR | rule.error)
+    allow = (_RETURN, 0, 0, _ALLOW)
+    if rule.without:
+        return [(_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, rule.without), error, allow]
+    if not rule.one_of:
+        return [error]
+    tests = [(_EQUAL, len(rule.one_of) - place, 0, value) for place, value in enumerate(rule.one_of)]
+    return [(_LOAD, 0, 0, 16), *tests, error, allow]

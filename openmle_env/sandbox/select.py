@@ -1,0 +1,161 @@
+"""Choosing a sandbox by name, and saying which ones work on this machine and what the others lack."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import OpenMLEError, SandboxUnavailableError, unknown_name
+
+if TYPE_CHECKING:
+    from openmle_env.sandbox.protocol import Sandbox
+
+NAMES = ("docker", "bubblewrap", "scripted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendReport:
+    """Whether a backend can be used on this machine, and if not, why and what helps."""
+
+    name: str
+    usable: bool
+    reason: str
+    """What was found, in one sentence."""
+    remedy: str = ""
+    """What to do where it is not usable."""
+
+
+def create(name: str = "auto", *, image: str | None = None) -> Sandbox:
+    """Make a sandbox.
+
+    Args:
+        name: ``docker``, ``bubblewrap``, ``scripted``, or ``auto``: Docker where an engine answers and the image
+            exists, else bubblewrap.
+        image: The image for Docker; that of the settings by default.
+
+    Raises:
+        UnknownNameError: There is no such backend.
+        SandboxUnavailableError: It does not work on this machine; the message says what to install.
+    """
+    if name == "auto":
+        reports = [docker_report(image)]
+        if not reports[0].usable:
+            reports.append(bubblewrap_report())
+        if not reports[-1].usable:
+            raise SandboxUnavailableError("No sandbox works on this machine.\n" + "\n".join(map(_sentence, reports)))
+        return _make(reports[-1].name, image)
+    if name not in NAMES:
+        raise unknown_name("sandbox", name, ("auto", *NAMES))
+    if name != "scripted":
+        report = docker_report(image) if name == "docker" else bubblewrap_report()
+        if not report.usable:
+            raise SandboxUnavailableError(_sentence(report))
+    return _make(name, image)
+
+
+def survey() -> list[BackendReport]:
+    """Try the real backends, for ``openmle doctor``; bubblewrap's trial starts a box once for each process."""
+    return [docker_report(None), bubblewrap_report()]
+
+
+def _sentence(report: BackendReport) -> str:
+    return f"{report.name}: {report.reason} {report.remedy}".rstrip()
+
+
+def _make(name: str, image: str | None) -> Sandbox:
+    # Imported here: neither backend's libraries may cost those who use the other.
+    if name == "docker":
+        from openmle_env.sandbox.docker import DockerSandbox  # noqa: PLC0415
+
+        return DockerSandbox(image)
+    if name == "bubblewrap":
+        from openmle_env.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415
+
+        return BubblewrapSandbox()
+    from openmle_env.sandbox.scripted import ScriptedSandbox  # noqa: PLC0415
+
+    return ScriptedSandbox()
+
+
+def docker_report(image: str | None) -> BackendReport:
+    """Whether an engine answers and has the image; asked anew each time, since engines come and go."""
+    if importlib.util.find_spec("docker") is None:
+        return BackendReport(
+            name="docker",
+            usable=False,
+            reason="The Python library for Docker is not installed.",
+            remedy="Install it: pip install 'openmle-env[docker]'",
+        )
+    from openmle_env.sandbox import image as images  # noqa: PLC0415  needs the Docker library
+
+    try:
+        exists = images.exists(image)
+    except OpenMLEError as error:
+        remedy = (
+            "Start Docker Desktop."
+            if sys.platform == "darwin"
+            else "Install and start an engine: apt install docker.io"
+        )
+        return BackendReport(name="docker", usable=False, reason=str(error), remedy=remedy)
+    if not exists:
+        return BackendReport(
+            name="docker",
+            usable=False,
+            reason="An engine answers, but has no sandbox image.",
+            remedy="Build it: scripts/image",
+        )
+    return BackendReport(name="docker", usable=True, reason="An engine answers and has the sandbox image.")
+
+
+@functools.cache
+def bubblewrap_report() -> BackendReport:
+    """Whether a box can really be started: tried once for each process."""
+    if sys.platform != "linux":
+        return BackendReport(
+            name="bubblewrap",
+            usable=False,
+            reason=f"Bubblewrap exists on Linux only, this is {platform.system()}.",
+            remedy="Install Docker Desktop and start it.",
+        )
+    from openmle_env.sandbox.bubblewrap import BubblewrapSandbox, find_binary  # noqa: PLC0415
+    from openmle_env.types import Job  # noqa: PLC0415
+
+    try:
+        binary = find_binary()
+        result = BubblewrapSandbox().run(Job(program="pass", collect=()))
+    except OpenMLEError as error:
+        return BackendReport(
+            name="bubblewrap", usable=False, reason=str(error), remedy=namespace_remedy(Path("/proc/sys"))
+        )
+    if result.exit_code != 0:
+        return BackendReport(
+            name="bubblewrap",
+            usable=False,
+            reason=f"A box starts, but an empty program fails in it: {result.reason} {result.stderr[-500:]}".rstrip(),
+            remedy="Please report this with the output of `openmle doctor`.",
+        )
+    return BackendReport(name="bubblewrap", usable=True, reason=f"A box starts with {binary}.")
+
+
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+    ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
+)
+
+
+def namespace_remedy(switches: Path) -> str:
+    """The kernel switch that keeps ordinary users from making namespaces, as a command; empty when none does."""
+    for name, forbidding, command in _SWITCHES:
+        try:
+            value = (switches / name).read_text().strip()
+        except OSError:
+            continue  # this kernel has no such switch
+        if value == forbidding:
+            return f"This kernel forbids ordinary users to make namespaces. Allow it: sudo {command}"
+    return ""

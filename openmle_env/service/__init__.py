@@ -1,0 +1,1 @@
+"""The HTTP job API over a sandbox."""

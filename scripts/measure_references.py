@@ -1,0 +1,50 @@
+"""Measures the reference programs of built-in tasks and rewrites their recorded scores.
+
+    .venv/bin/python scripts/measure_references.py [TASK ...]    default: all
+
+Programs run in the sandbox of the settings (OPENMLE_SANDBOX). Afterwards the index is made again.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from openmle_env import settings
+from openmle_env.baselines.references import measure, versions
+from openmle_env.errors import OpenMLEError
+from openmle_env.sandbox import select
+from openmle_env.task_registry import index
+from openmle_env.task_registry.edit import replace_scalars
+from openmle_env.task_registry.lookup import load_task
+from openmle_env.task_registry.pack_yaml import PACK_FILE
+
+
+def main(names: list[str]) -> int:
+    if any(name.startswith("-") for name in names):
+        print(__doc__, file=sys.stderr)
+        return 2
+    wanted = settings.load()
+    sandbox = select.create(wanted.sandbox, image=wanted.image)
+    try:
+        for name in names or index.builtin():
+            task = load_task(name, sandbox=sandbox)
+            values: dict[tuple[str | int, ...], str | float | None] = {("measured_in",): versions(task, sandbox)}
+            for position, result in enumerate(measure(task, sandbox)):
+                values["references", position, "validation_score"] = round(result.validation_score, 4)
+                values["references", position, "test_score"] = round(result.test_score, 4)
+                print(
+                    f"{name:20} {result.name:28} validation {result.validation_score:.4f} "
+                    f"test {result.test_score:.4f} in {result.wall_seconds:.1f} s"
+                )
+            path = task.pack.root / PACK_FILE
+            path.write_text(replace_scalars(path.read_text(encoding="utf-8"), values), encoding="utf-8")
+    except OpenMLEError as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        sandbox.close()
+    return index.main(["--write"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

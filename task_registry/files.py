@@ -1,0 +1,157 @@
+"""Files of packs and of prepared tasks: listing without following links, hashing, and writing that survives a crash."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import DiskFullError, InfrastructureError, PackError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CHUNK = 1 << 20
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def tree(folder: Path) -> dict[str, Path]:
+    """Every regular file below ``folder`` by its relative name, sorted; links are never followed.
+
+    Hidden files and byte code are left out: they are no part of a pack.
+
+    Raises:
+        PackError: Something is neither a file nor a folder.
+    """
+    found: dict[str, Path] = {}
+    waiting = [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or entry.name == "__pycache__":
+                    continue
+                path = Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+                elif entry.is_file(follow_symlinks=False):
+                    found[path.relative_to(folder).as_posix()] = path
+                else:
+                    kind = _KINDS.get(stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode), "a special file")
+                    raise PackError(f"{path} is {kind}. A task pack holds plain files and folders only: copy it in.")
+    return dict(sorted(found.items()))
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write(path: Path, content: bytes, *, mode: int) -> None:
+    """Write a new file and wait until it is on the disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+
+
+def copy(source: Path, target: Path, *, mode: int) -> None:
+    """Copy a file and wait until it is on the disk."""
+    shutil.copyfile(source, target, follow_symlinks=False)
+    descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: Path, *, mode: int) -> None:
+    """Make a folder with exactly these permissions, whatever the umask; its parents where they lack."""
+    path.mkdir(parents=True, exist_ok=True)
+    if stat.S_IMODE(path.stat().st_mode) != mode:
+        path.chmod(mode)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder with all below it; nothing happens where there is none."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold a lock between processes and threads; it ends with the process, however that ends.
+
+    ``waiting`` is called once if somebody else holds it.
+    """
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def need_space(folder: Path, size: int) -> None:
+    """Check that ``size`` bytes fit.
+
+    Raises:
+        DiskFullError: They do not.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise DiskFullError(
+            f"{folder} has {free // CHUNK} MiB left and {-(-size // CHUNK)} MiB are needed. "
+            "Free some space, or set OPENMLE_HOME to a folder on another disk."
+        )
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Word the operating system's errors on writing below ``folder``.
+
+    Raises:
+        DiskFullError: No space, or no quota, is left.
+        InfrastructureError: It cannot be written for another reason.
+    """
+    try:
+        yield
+    except InfrastructureError:
+        raise
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFullError(
+                f"No space is left in {folder}. Nothing half-made was kept. "
+                "Free some space, or set OPENMLE_HOME to a folder on another disk."
+            ) from error
+        raise InfrastructureError(
+            f"{error.filename or folder} cannot be used: {error.strerror or error}. "
+            "Check its permissions, or set OPENMLE_HOME to a folder that you may write to."
+        ) from error

@@ -1,0 +1,189 @@
+"""A task pack on disk: opened, checked for what it must hold, and hashed. Nothing of it is run here."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import PackError
+from openmle_env.task_registry import files, pack_yaml
+from openmle_env.task_registry.pack import PackConfig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openmle_env.types import TaskSpec
+
+SAMPLE = "public/sample_submission.csv"
+ANSWERS = "private/test_answer.csv"
+PREPARE_SCRIPT = "utils/prepare.py"
+METRIC_SCRIPT = "utils/metric.py"
+DESCRIPTIONS = ("data/public/description.md", "data/public/description.txt")
+PARTS = ("raw", "utils", "references", "data")
+"""The folders that belong to a pack; anything else beside them is ignored."""
+
+_NO_LINKS = "A task pack holds plain files and folders only: copy it in."
+_LAYOUT_HELP = (
+    "A pack holds either the finished files data/public/{train.csv,test.csv,sample_submission.csv} and "
+    "data/private/test_answer.csv, or raw/ with utils/prepare.py, which makes them."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pack:
+    """A task pack: its folder and what its ``pack.yaml`` says."""
+
+    root: Path
+    """Absolute, links resolved."""
+    config: PackConfig
+    """The contents of ``pack.yaml``; defaults where there is none."""
+    members: dict[str, Path]
+    """Every file of the pack by its name inside the folder."""
+
+    @property
+    def slug(self) -> str:
+        """The task's name."""
+        return self.config.slug
+
+    @property
+    def version(self) -> str:
+        """Raised whenever data, split or metric change."""
+        return self.config.version
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The specification as far as the pack states it: without the files, which are known once it is prepared.
+
+        Raises:
+            PackError: The pack states too little; prepare it first.
+        """
+        from openmle_env.task_registry.spec import build  # noqa: PLC0415  it imports this module
+
+        return build(self, None)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over the name and content of every file of the pack."""
+        lines = [f"{name}\0{files.sha256(path)}\n" for name, path in self.members.items()]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the pack holds its prepared files, so that no script has to run."""
+        return f"data/{ANSWERS}" in self.members and f"data/{SAMPLE}" in self.members
+
+    @property
+    def description(self) -> str:
+        """The problem in Markdown, as its author wrote it."""
+        name = self.config.description or next(name for name in DESCRIPTIONS if name in self.members)
+        return self.text(name)
+
+    def text(self, name: str) -> str:
+        """Read a text file of the pack.
+
+        Raises:
+            PackError: It is not UTF-8.
+        """
+        try:
+            return self.members[name].read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise PackError(f"{self.members[name]} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
+
+
+def open_pack(folder: Path) -> Pack:
+    """Open the pack in ``folder`` and check that all that it names is there.
+
+    Raises:
+        PackError: It cannot be used; the message says what is missing and what to do.
+    """
+    root = folder.resolve()
+    if not root.is_dir():
+        raise PackError(f"{folder} is not a folder. Give the folder of a task pack.")
+    config_path = root / pack_yaml.PACK_FILE
+    if config_path.is_symlink():
+        raise PackError(
+            f"{config_path} is a symbolic link. A task pack holds plain files and folders only: copy it in."
+        )
+    slug = default_slug(root)
+    config = pack_yaml.read(config_path, slug) if config_path.exists() else PackConfig(slug=slug)
+    members = _members(root, config)
+    opened = Pack(root=root, config=config, members=members)
+    _check(opened)
+    return opened
+
+
+def default_slug(root: Path) -> str:
+    """The name of a pack that states none, made from its folder's.
+
+    >>> default_slug(Path("/packs/My Task (2)"))
+    'my-task-2'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "task"
+
+
+def _members(root: Path, config: PackConfig) -> dict[str, Path]:
+    members: dict[str, Path] = {}
+    for part in PARTS:
+        folder = root / part
+        if folder.is_symlink():
+            raise PackError(f"{folder} is a symbolic link. {_NO_LINKS}")
+        if folder.is_dir():
+            members |= {f"{part}/{name}": path for name, path in files.tree(folder).items()}
+    for name in (pack_yaml.PACK_FILE, config.description):
+        if name and name not in members and (root / name).is_file() and not (root / name).is_symlink():
+            members[name] = root / name
+    return dict(sorted(members.items()))
+
+
+def _check(pack: Pack) -> None:
+    config, members = pack.config, pack.members
+    if not pack.is_finished:
+        if PREPARE_SCRIPT not in members and f"data/{SAMPLE}" in members:
+            raise PackError(
+                f"{pack.root} has no answers: data/{ANSWERS} is missing, so nothing could be graded. {_LAYOUT_HELP}"
+            )
+        if PREPARE_SCRIPT not in members:
+            raise PackError(f"{pack.root} is no task pack: it holds no data. {_LAYOUT_HELP}")
+        if not any(name.startswith("raw/") for name in members):
+            raise PackError(f"{pack.root} has {PREPARE_SCRIPT} and no raw/ for it to read. {_LAYOUT_HELP}")
+    if config.description is None and not any(name in members for name in DESCRIPTIONS):
+        raise PackError(
+            f"{pack.root} has no description. Write {DESCRIPTIONS[0]}, or name a file as 'description' in pack.yaml."
+        )
+    named: dict[str, str | None] = {"description": config.description}
+    named |= {f"reference {reference.name!r}": reference.program for reference in config.references}
+    named["broken program"] = config.broken.program if config.broken else None
+    named["leaderboard"] = config.leaderboard.scores if config.leaderboard else None
+    for what, name in named.items():
+        if name is not None and name not in members:
+            raise PackError(
+                f"{pack.root}: the {what} is said to be {name}, and there is no such file. "
+                f"Files of a pack stand in {', '.join(part + '/' for part in PARTS)}."
+            )
+    _check_metric(pack)
+
+
+def _check_metric(pack: Pack) -> None:
+    from openmle_env.errors import UnknownNameError  # noqa: PLC0415
+    from openmle_env.graders import metrics  # noqa: PLC0415  imports numpy
+
+    stated = pack.config.metric
+    if stated.name == "pack":
+        if METRIC_SCRIPT not in pack.members:
+            raise PackError(
+                f"{pack.root} has no metric. Write {METRIC_SCRIPT}, or name one of ours as 'metric' in pack.yaml: "
+                f"{', '.join(metrics.names())}."
+            )
+        return
+    try:
+        metric = metrics.get(stated.name)
+    except UnknownNameError as error:
+        raise PackError(f"{pack.root / pack_yaml.PACK_FILE}: {error}") from error
+    if stated.higher_is_better not in {None, metric.higher_is_better}:
+        raise PackError(
+            f"{pack.root / pack_yaml.PACK_FILE}: metric.higher_is_better is {stated.higher_is_better}, "
+            f"and of {stated.name!r} it is {metric.higher_is_better}. Correct it, or leave it out."
+        )

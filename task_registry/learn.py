@@ -1,0 +1,143 @@
+"""What a pack leaves out is read off its data, and what it states is checked against them, once, when it is prepared.
+
+Rules for a pack that states no ``submission``:
+
+- The first column of the sample submission is the id, the others are the targets; the answers have all of them.
+- An id is an ``integer`` if every answer's is one without leading zeros, else ``text``.
+- A target whose cells are decimal numbers in the sample and the answers is a ``number``: the metric decides what the
+  numbers mean.
+- Otherwise, where ``train.csv`` has the column with at most 1,000 different values, and the sample and the answers use
+  no others, it is a ``label`` with these values; else it is ``text``.
+
+A pack without ``rewards`` gets the score of the sample submission and the score of the answers themselves as bounds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import PackError, SandboxUnavailableError
+from openmle_env.graders.table import Refused, Table, read_bytes, read_table
+from openmle_env.task_registry.folder import ANSWERS, SAMPLE
+from openmle_env.task_registry.grading import gold_submission, make_grader
+from openmle_env.task_registry.pack import ColumnBlock, Rewards, Submission
+from openmle_env.types import Fault, Part
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openmle_env.graders.grader import Grader
+    from openmle_env.task_registry.folder import Pack
+    from openmle_env.task_registry.on_demand import SandboxOnDemand
+
+MAX_LABELS = 1_000
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What a prepared task needs beside its files."""
+
+    submission: Submission
+    """Columns of a submission."""
+    higher_is_better: bool
+    """Direction of the metric."""
+    rewards: Rewards
+    """Bounds of rewards."""
+
+
+def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> Learned:
+    """Infer what the pack leaves out, and check that its answers can grade.
+
+    Raises:
+        PackError: Sample submission, answers and what the pack states contradict each other, or the metric does not
+            tell the answers from the sample submission.
+        SandboxUnavailableError: The pack's own metric could not be run.
+    """
+    sample = public / SAMPLE.removeprefix("public/")
+    submission = pack.config.submission or _infer(pack, sample, answers, public / "train.csv")
+    _check_ids(pack, submission, sample, answers)
+    grader = make_grader(pack, submission, answers, sandbox.get)
+    grader.load()
+    higher_is_better = grader.higher_is_better
+    stated = pack.config.metric.higher_is_better
+    if stated not in {None, higher_is_better}:
+        raise PackError(
+            f"{pack.slug}: metric.higher_is_better is {stated} in pack.yaml, and the metric itself says "
+            f"{higher_is_better}. Correct one of them."
+        )
+    trivial = _score(pack, grader, read_bytes(sample), "the sample submission")
+    gold = _score(pack, grader, gold_submission(answers, submission.as_schema()), "the answers themselves")
+    if math.isclose(gold, trivial) or (gold > trivial) != higher_is_better:
+        raise PackError(
+            f"{pack.slug}: the answers themselves score {gold:g} and the sample submission {trivial:g}, though "
+            f"{'higher' if higher_is_better else 'lower'} is better. Check the metric's direction and the answers."
+        )
+    return Learned(
+        submission=submission,
+        higher_is_better=higher_is_better,
+        rewards=pack.config.rewards or Rewards(worst=trivial, best=gold),
+    )
+
+
+def _score(pack: Pack, grader: Grader, submission: bytes, what: str) -> float:
+    grade = grader.grade(submission, Part.VALIDATION)
+    if grade.score is not None:
+        return grade.score
+    if grade.status.fault is Fault.INFRASTRUCTURE:
+        raise SandboxUnavailableError(f"{pack.slug}: the metric could not be run: {grade.message}")
+    raise PackError(f"{pack.slug}: {what} cannot be graded ({grade.status.value}): {grade.message}")
+
+
+def _read(pack: Pack, path: Path, name: str, *, wanted: tuple[str, ...] | None = None) -> Table:
+    try:
+        return read_table(read_bytes(path), wanted=wanted)
+    except Refused as error:
+        raise PackError(f"{pack.slug}: {name} cannot be read: {error}") from error
+
+
+def _check_ids(pack: Pack, submission: Submission, sample: Path, answers: Path) -> None:
+    """The sample and the answers must hold the same ids in the columns that the pack states."""
+    found = {}
+    for name, path in ((SAMPLE, sample), (ANSWERS, answers)):
+        table = _read(pack, path, name)
+        if missing := [column for column in submission.as_schema().columns if column not in table.names]:
+            raise PackError(f"{pack.slug}: {name} lacks the column {missing[0]!r}; it has {', '.join(table.names)}.")
+        found[name] = [cell.strip() for cell in table.columns[submission.id.name]]
+    ids = {name: set(cells) for name, cells in found.items()}
+    if ids[SAMPLE] != ids[ANSWERS] or len(found[SAMPLE]) != len(found[ANSWERS]):
+        raise PackError(
+            f"{pack.slug}: {SAMPLE} and {ANSWERS} do not hold the same ids: {len(ids[SAMPLE] - ids[ANSWERS])} only in "
+            f"the first, {len(ids[ANSWERS] - ids[SAMPLE])} only in the second, "
+            f"{len(found[SAMPLE])} and {len(found[ANSWERS])} rows. Make both from the same list."
+        )
+
+
+def _infer(pack: Pack, sample_path: Path, answers_path: Path, train_path: Path) -> Submission:
+    sample, answers = _read(pack, sample_path, SAMPLE), _read(pack, answers_path, ANSWERS)
+    if len(sample.names) < 2:
+        raise PackError(f"{pack.slug}: {SAMPLE} needs an id and at least one target; it has {', '.join(sample.names)}.")
+    if missing := [name for name in sample.names if name not in answers.names]:
+        raise PackError(f"{pack.slug}: {ANSWERS} lacks the column {missing[0]!r} of {SAMPLE}.")
+    id_name, *targets = sample.names
+    all_integers = all(_INTEGER.fullmatch(cell.strip()) for cell in answers.columns[id_name])
+    return Submission(
+        id=ColumnBlock(name=id_name, kind="integer" if all_integers else "text"),
+        targets=tuple(
+            _infer_target(pack, name, {*sample.columns[name], *answers.columns[name]}, train_path) for name in targets
+        ),
+    )
+
+
+def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path) -> ColumnBlock:
+    if all(_DECIMAL.fullmatch(cell.strip()) for cell in used):
+        return ColumnBlock(name=name, kind="number")
+    train = _read(pack, train_path, "public/train.csv", wanted=(name,)).columns if train_path.exists() else {}
+    labels = {cell for cell in train.get(name, ()) if cell.strip()}
+    if len(labels) <= MAX_LABELS and used <= labels:
+        return ColumnBlock(name=name, kind="label", labels=tuple(sorted(labels)))
+    return ColumnBlock(name=name, kind="text")

@@ -1,0 +1,292 @@
+"""The format of ``pack.yaml``: one frozen model for each block, each key documented.
+
+Every block has a default, so that a plain OpenMLE folder, which has no ``pack.yaml`` at all, needs no case of its own:
+what is left out is inferred when the pack is prepared (see `openmle_env.task_registry.learn`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from openmle_env.types import Column, ColumnKind, Limits, ResultStatus, SubmissionSchema
+
+SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def _is_slug(value: str) -> str:
+    if not SLUG.fullmatch(value) or len(value) > 100:
+        raise ValueError("should be lower-case letters and digits, joined by '-', '_' or '.', such as 'house-prices'")
+    return value
+
+
+def _is_inside(value: str) -> str:
+    path = PurePosixPath(value)
+    if not value or path.is_absolute() or ".." in path.parts or "\\" in value or "\0" in value:
+        raise ValueError("should be a path inside the pack's folder, relative and without '..'")
+    return str(path)
+
+
+def _is_sha256(value: str) -> str:
+    if not SHA256.fullmatch(value):
+        raise ValueError("should be a SHA-256, 64 digits of 0-9 and a-f, as sha256sum prints it")
+    return value
+
+
+def _is_number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("should be a number")  # noqa: TRY004  pydantic reports ValueError, not TypeError
+    return value
+
+
+Slug = Annotated[str, AfterValidator(_is_slug)]
+InsidePath = Annotated[str, AfterValidator(_is_inside)]
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Sha256 = Annotated[str, AfterValidator(_is_sha256)]
+
+
+class Block(BaseModel):
+    """Base of every block: unknown keys are refused and values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Metric(Block):
+    """How a submission is scored."""
+
+    name: Text = "pack"
+    """One of our metrics (``accuracy``), or ``pack`` for the pack's own ``utils/metric.py``."""
+    higher_is_better: bool | None = None
+    """The direction. Left out, it is asked of the metric; stated, it must agree with it."""
+
+
+class ColumnBlock(Block):
+    """One column of a submission."""
+
+    name: Text
+    """Its header in the file."""
+    kind: ColumnKind
+    """How its cells are read: integer, number, probability, label or text."""
+    labels: tuple[str, ...] = ()
+    """For ``label``: every allowed value."""
+    description: str = ""
+    """What it means, for the agent."""
+
+    @model_validator(mode="after")
+    def _labels_fit(self) -> ColumnBlock:
+        if (self.kind == "label") != bool(self.labels):
+            raise ValueError("'labels' lists every allowed value of a column of kind 'label', and of no other kind")
+        if len(set(self.labels)) != len(self.labels):
+            raise ValueError("'labels' holds a value twice")
+        return self
+
+    def column(self) -> Column:
+        """The same as the type that the rest of the package uses."""
+        return Column(name=self.name, kind=self.kind, labels=self.labels, description=self.description)
+
+
+class Submission(Block):
+    """The columns of ``submission.csv``."""
+
+    id: ColumnBlock
+    """The column that names the row."""
+    targets: Annotated[tuple[ColumnBlock, ...], Field(min_length=1)]
+    """What is predicted."""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Submission:
+        names = [self.id.name, *(target.name for target in self.targets)]
+        if len(set(names)) != len(names):
+            raise ValueError("two columns have the same name")
+        return self
+
+    def as_schema(self) -> SubmissionSchema:
+        """The same as the type that the rest of the package uses."""
+        return SubmissionSchema(id=self.id.column(), targets=tuple(target.column() for target in self.targets))
+
+
+class Split(Block):
+    """How the hidden answers fall into a validation part, which steers, and a test part, which is opened once."""
+
+    method: Literal["hash", "column", "none"] = "hash"
+    """``hash`` of the id, a ``column`` of the answers, or ``none`` where the metric does not decompose."""
+    validation_fraction: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.5
+    """For ``hash``: the share of the validation part."""
+    salt: str = "openmle"
+    """For ``hash``: stands before the id. A new salt is a new split: raise the pack's version with it."""
+    column: str = ""
+    """For ``column``: its name; each cell is ``validation`` or ``test``."""
+
+    @model_validator(mode="after")
+    def _column_fits(self) -> Split:
+        if (self.method == "column") != bool(self.column):
+            raise ValueError("'column' names the column of a split of method 'column', and of no other method")
+        return self
+
+
+class Data(Block):
+    """Where the data comes from and who may use it."""
+
+    licence: str = "not stated"
+    """Licence of the data, by its SPDX name where it has one."""
+    source: str = "not stated"
+    """Where the data was taken from, with version and hash."""
+    notes: str = ""
+    """How the licence is known, and what was changed."""
+
+
+class Budget(Block):
+    """What one episode may use."""
+
+    programs: Count = 8
+    """How many programs may be submitted."""
+    seconds: Annotated[float, Field(strict=True, gt=0, lt=1e9)] = 3600.0
+    """Wall time of the episode."""
+
+
+class Preparation(Block):
+    """What ``utils/prepare.py`` may use."""
+
+    seconds: Annotated[float, Field(strict=True, gt=0, lt=1e9)] = 600.0
+    """Wall time."""
+    memory_mb: Count = 4096
+    """Memory, in MiB."""
+    disk_mb: Count = 1024
+    """What it may write, in MiB."""
+
+
+class Hardware(Block):
+    """What the task is meant for; shown to the agent."""
+
+    gpus: Annotated[int, Field(strict=True, ge=0)] = 0
+    """Graphics processors that a program needs."""
+    note: str = ""
+    """Anything else worth knowing."""
+
+
+class Rewards(Block):
+    """The two scores between which a reward runs from 0 to 1."""
+
+    worst: Number
+    """Reward 0: what a trivial submission scores on the validation part."""
+    best: Number
+    """Reward 1."""
+
+    @model_validator(mode="after")
+    def _differ(self) -> Rewards:
+        if math.isclose(self.worst, self.best):
+            raise ValueError("'worst' and 'best' are the same score")
+        return self
+
+
+class Reference(Block):
+    """A program that comes with the pack, and what it was measured to score."""
+
+    name: Slug
+    """Short name."""
+    title: Text
+    """One line for tables."""
+    program: InsidePath
+    """The program's file."""
+    validation_score: Number | None = None
+    """On the validation part; rewritten by ``scripts/measure_references.py``."""
+    test_score: Number | None = None
+    """On the test part; rewritten by the same script."""
+    tolerance: Annotated[float, Field(strict=True, ge=0)] = 0.0
+    """How far a score may lie from the recorded one elsewhere: other library versions move some models a little."""
+
+
+class Broken(Block):
+    """A program that is known to be wrong, so that tests can tell that a wrong one is noticed."""
+
+    program: InsidePath
+    """The program's file."""
+    status: ResultStatus
+    """What comes of it."""
+
+
+class Leaderboard(Block):
+    """Scores that people reached, for medals and ranks."""
+
+    scores: InsidePath
+    """A file with one score a line."""
+    source: Text
+    """Where the scores were taken from, and when."""
+
+
+class PackConfig(Block):
+    """The whole of ``pack.yaml``."""
+
+    slug: Slug
+    """The task's name; the folder's name where it is left out."""
+    version: Text = "0"
+    """Raised whenever data, split or metric change."""
+    title: str = ""
+    """One line for lists."""
+    modality: Text = "unknown"
+    """tabular, text, image, audio, time series, video or a combination."""
+    task_type: Text = "unknown"
+    """binary classification, regression, and so on."""
+    description: InsidePath | None = None
+    """The problem in Markdown. Left out, ``data/public/description.md`` or ``.txt`` is used."""
+    metric: Metric = Metric()
+    """How a submission is scored."""
+    submission: Submission | None = None
+    """Columns of a submission. Left out, they are inferred from the sample submission and the answers."""
+    split: Split = Split()
+    """The two hidden parts."""
+    data: Data = Data()
+    """Licence and source."""
+    budget: Budget = Budget()
+    """What an episode may use."""
+    preparation: Preparation = Preparation()
+    """What the pack's script may use."""
+    limits: dict[str, Annotated[int | float, BeforeValidator(_is_number)]] = {}
+    """What one program may use: keys and units of `openmle_env.types.Limits`."""
+    modules: tuple[str, ...] = ("numpy", "pandas", "sklearn")
+    """Libraries that programs may count on."""
+    hardware: Hardware = Hardware()
+    """What the task is meant for."""
+    rewards: Rewards | None = None
+    """Bounds of rewards. Left out: from the score of the sample submission to the score of the answers themselves."""
+    references: tuple[Reference, ...] = ()
+    """Programs with their measured scores, the trivial one first."""
+    measured_in: str = ""
+    """Library versions with which the references were measured."""
+    broken: Broken | None = None
+    """The known-bad program."""
+    leaderboard: Leaderboard | None = None
+    """What people reached."""
+    contents: dict[InsidePath, Sha256] = {}
+    """SHA-256 of every prepared file, as ``public/train.csv``. What is not listed is not prepared."""
+
+    @field_validator("limits")
+    @classmethod
+    def _limits_exist(cls, value: dict[str, int | float]) -> dict[str, int | float]:
+        from openmle_env.errors import unknown_name  # noqa: PLC0415  only needed to word the error
+
+        known = Limits.__dataclass_fields__
+        for name in value:
+            if name not in known:
+                raise unknown_name("limit", name, known)
+        Limits(**value)  # type: ignore[arg-type]  # its own check says which value is out of range
+        return value
+
+    @field_validator("contents")
+    @classmethod
+    def _contents_have_a_side(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if not name.startswith(("public/", "private/")):
+                raise ValueError(f"{name!r} should start with 'public/' or 'private/'")
+        return value
+
+    def program_limits(self) -> Limits:
+        """The limits of one program."""
+        return Limits(**self.limits)  # type: ignore[arg-type]  # names and values were checked above

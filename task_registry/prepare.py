@@ -1,0 +1,269 @@
+"""Making a task's data from its pack: in a sandbox where a script makes it, verified, and whole or not there at all.
+
+Public files and answers lie in two trees that share no parent but the cache's own, under names that say nothing:
+``data/<digest>`` is readable by the user of any container, ``answers/<digest>`` only by us. The answers' folder holds
+the manifest and takes its place last, so that its presence means that everything is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from openmle_env import settings
+from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError
+from openmle_env.task_registry import files, learn
+from openmle_env.task_registry.folder import ANSWERS, PREPARE_SCRIPT, SAMPLE
+from openmle_env.task_registry.manifest import FORMAT, MANIFEST, Manifest, describe, read_whole
+from openmle_env.task_registry.on_demand import SandboxOnDemand
+from openmle_env.types import MIB, ArtifactState, Fault, Job, Limits, ResultStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from openmle_env.sandbox.protocol import Sandbox
+    from openmle_env.task_registry.folder import Pack
+
+    Progress = Callable[[str, float], None]
+    Contents = Mapping[str, bytes | Path]
+
+SPARE_BYTES = 16 * MIB
+"""What is left free beside the data itself."""
+MAX_ERROR_LINES = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Where a task's files are, and what they are."""
+
+    public: Path
+    """Folder that programs see as ``/data``."""
+    answers: Path
+    """File with the hidden answers."""
+    manifest: Manifest
+    """What was verified."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The two folders of a task, and where they are made before they take their place."""
+
+    public: Path
+    private: Path
+    lock: Path
+
+    @property
+    def new_public(self) -> Path:
+        return self.public.with_name(f".{self.public.name}.new")
+
+    @property
+    def new_private(self) -> Path:
+        return self.private.with_name(f".{self.private.name}.new")
+
+
+def locate(pack: Pack) -> Prepared | None:
+    """The prepared task, if it is there and whole; nothing is made."""
+    places = _places(pack)
+    manifest = read_whole(pack.hash, places.public, places.private)
+    return _prepared(places, manifest) if manifest else None
+
+
+def prepare(pack: Pack, *, sandbox: Sandbox | None = None, progress: Progress | None = None) -> Prepared:
+    """Make a task's data, or verify what was made before.
+
+    Safe to call from several processes at once: one makes the data, the others wait. A cache that was changed, cut or
+    added to is noticed and made again.
+
+    Args:
+        pack: An opened pack.
+        sandbox: Where the pack's own code runs. Left out, the one of the settings is started if any code has to run.
+        progress: Told what is being done, and the share that is done, from 0 to 1.
+
+    Raises:
+        PackError: What was made is not what the pack says, or nothing could be graded by it.
+        PreparationError: The pack's script failed, ran out of time or memory, or left something else than files.
+        SandboxUnavailableError: The pack's script could not be run.
+        DiskFullError: There is no space for the data.
+        InfrastructureError: The cache's folder cannot be written.
+    """
+    tell = progress or (lambda _message, _share: None)
+    home = settings.load().home
+    places = _places(pack)
+    with files.storage_errors(home):
+        files.make_folder(places.lock.parent, mode=0o700)
+        files.make_folder(places.public.parent, mode=0o755)
+        files.make_folder(places.private.parent, mode=0o700)
+        with files.locked(places.lock, lambda: tell(f"{pack.slug}: waiting for another process", 0.0)):
+            tell(f"{pack.slug}: verifying", 0.0)
+            manifest = read_whole(pack.hash, places.public, places.private)
+            if manifest is None:
+                with SandboxOnDemand(sandbox) as on_demand:
+                    manifest = _make(pack, places, on_demand, tell)
+    tell(f"{pack.slug}: ready", 1.0)
+    return _prepared(places, manifest)
+
+
+def _places(pack: Pack) -> _Places:
+    home, digest = settings.load().home, pack.hash[:32]
+    return _Places(home / "data" / digest, home / "answers" / digest, home / "locks" / digest)
+
+
+def _prepared(places: _Places, manifest: Manifest) -> Prepared:
+    return Prepared(public=places.public, answers=places.private / PurePosixPath(ANSWERS).name, manifest=manifest)
+
+
+def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress) -> Manifest:
+    _discard(places)  # what a killed process may have left
+    try:
+        if pack.is_finished:
+            contents: Contents = {
+                name.removeprefix("data/"): path for name, path in pack.members.items() if name.startswith("data/")
+            }
+        else:
+            tell(f"{pack.slug}: running {PREPARE_SCRIPT}", 0.1)
+            contents = _run_script(pack, sandbox.get())
+            if not pack.config.contents:
+                tell(f"{pack.slug}: running {PREPARE_SCRIPT} again, to see that it writes the same", 0.4)
+                _compare(pack, contents, _run_script(pack, sandbox.get()))
+        _check_names(pack, contents)
+        tell(f"{pack.slug}: writing", 0.6)
+        _write(contents, places)
+        described = tuple(describe(name, _new_path(places, name)) for name in sorted(contents))
+        _check_hashes(pack, {file.name: file.sha256 for file in described})
+        tell(f"{pack.slug}: checking", 0.8)
+        learned = learn.learn(pack, places.new_public, _new_path(places, ANSWERS), sandbox)
+        manifest = Manifest(
+            format=FORMAT,
+            pack=pack.hash,
+            files=described,
+            submission=learned.submission,
+            higher_is_better=learned.higher_is_better,
+            rewards=learned.rewards,
+        )
+        files.write(places.new_private / MANIFEST, manifest.model_dump_json(indent=1).encode(), mode=0o600)
+        _commit(places)
+    except BaseException:
+        _discard(places)
+        raise
+    return manifest
+
+
+def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
+    settings_ = pack.config.preparation
+    job = Job(
+        program=Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8"),
+        inputs={"/data/raw": pack.root / "raw", "/pack": pack.root / "utils"},
+        collect=("public/", "private/"),
+        limits=Limits(
+            wall_seconds=settings_.seconds,
+            memory_mb=settings_.memory_mb,
+            file_mb=settings_.disk_mb,
+            work_mb=settings_.disk_mb,
+            output_mb=settings_.disk_mb,
+            artifact_mb=settings_.disk_mb,
+        ),
+    )
+    execution = sandbox.run(job)
+    if execution.status.fault is Fault.INFRASTRUCTURE:
+        raise SandboxUnavailableError(f"{pack.slug}: {PREPARE_SCRIPT} could not be run: {execution.reason}")
+    if execution.status is not ResultStatus.SUCCESS:
+        tail = "\n".join(execution.stderr.strip().splitlines()[-MAX_ERROR_LINES:])
+        raise PreparationError(
+            f"{pack.slug}: {PREPARE_SCRIPT} failed ({execution.status.value}): {execution.reason}\n{tail}".rstrip()
+        )
+    for name, artifact in execution.artifacts.items():
+        if artifact.state is ArtifactState.NOT_A_FILE:
+            raise PreparationError(
+                f"{pack.slug}: {PREPARE_SCRIPT} left {name}, which is {artifact.detail or 'no plain file'}. "
+                "Write plain files only."
+            )
+        if artifact.state is ArtifactState.TOO_LARGE:
+            raise PreparationError(
+                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than preparation.disk_mb={settings_.disk_mb} in pack.yaml "
+                f"allows: {name} ({artifact.detail}). Raise it."
+            )
+    return {name: found.content for name, found in execution.artifacts.items() if found.state is ArtifactState.OK}
+
+
+def _compare(pack: Pack, first: Mapping[str, bytes | Path], second: Mapping[str, bytes]) -> None:
+    for name in sorted(first.keys() | second.keys()):
+        if first.get(name) != second.get(name):
+            raise PackError(
+                f"{pack.slug}: {PREPARE_SCRIPT} is not deterministic: {name} differs between two runs. "
+                "Fix its seeds, and sort whatever comes from a set or a folder."
+            )
+
+
+def _check_names(pack: Pack, contents: Contents) -> None:
+    """Refuse what is not where it belongs: nothing but listed files ever becomes public."""
+    for name in contents:
+        path = PurePosixPath(name)
+        hidden = any(part.startswith(".") for part in path.parts)
+        if path.is_absolute() or ".." in path.parts or hidden or path.parts[0] not in {"public", "private"}:
+            raise PackError(f"{pack.slug}: the prepared file {name!r} is neither below public/ nor below private/.")
+    source = "data/" if pack.is_finished else f"what {PREPARE_SCRIPT} wrote"
+    if f"private/{MANIFEST}" in contents:
+        raise PackError(f"{pack.slug}: private/{MANIFEST} is a name of ours. Rename it.")
+    if ANSWERS not in contents:
+        raise PackError(f"{pack.slug} has no answers: {ANSWERS} is missing in {source}. Nothing could be graded.")
+    if SAMPLE not in contents:
+        raise PackError(f"{pack.slug} has no sample submission: {SAMPLE} is missing in {source}.")
+    listed = pack.config.contents
+    if listed and (extra := sorted(contents.keys() - listed.keys())):
+        raise PackError(
+            f"{pack.slug}: {', '.join(extra)} is not listed in 'contents' of pack.yaml. List it, or do not write it."
+        )
+    if missing := sorted(listed.keys() - contents.keys()):
+        raise PackError(
+            f"{pack.slug}: {', '.join(missing)} is listed in 'contents' of pack.yaml and missing in {source}."
+        )
+
+
+def _check_hashes(pack: Pack, found: Mapping[str, str]) -> None:
+    for name, expected in pack.config.contents.items():
+        if found[name] != expected:
+            raise PackError(
+                f"{pack.slug}: {name} is not the file that the pack states: its SHA-256 is {found[name]}, "
+                f"and 'contents' in pack.yaml says {expected}. If the data was changed on purpose, correct 'contents' "
+                f"and raise the version; otherwise {PREPARE_SCRIPT} is not deterministic, or the pack is damaged."
+            )
+
+
+def _write(contents: Contents, places: _Places) -> None:
+    sizes = (len(source) if isinstance(source, bytes) else source.stat().st_size for source in contents.values())
+    files.need_space(places.public.parent, sum(sizes) + SPARE_BYTES)
+    files.make_folder(places.new_public, mode=0o755)
+    files.make_folder(places.new_private, mode=0o700)
+    for name, source in contents.items():
+        is_public = name.startswith("public/")
+        root = places.new_public if is_public else places.new_private
+        target = _new_path(places, name)
+        for parent in reversed([folder for folder in target.parents if root in folder.parents]):
+            files.make_folder(parent, mode=0o755 if is_public else 0o700)
+        mode = 0o644 if is_public else 0o600
+        if isinstance(source, bytes):
+            files.write(target, source, mode=mode)
+        else:
+            files.copy(source, target, mode=mode)
+
+
+def _new_path(places: _Places, name: str) -> Path:
+    side, _, rest = name.partition("/")
+    return (places.new_public if side == "public" else places.new_private) / rest
+
+
+def _commit(places: _Places) -> None:
+    """Put both folders in their place: the one with the manifest goes away first and comes last."""
+    files.remove(places.private)
+    files.sync_folder(places.private.parent)
+    for new, final in ((places.new_public, places.public), (places.new_private, places.private)):
+        files.sync_folder(new)
+        files.remove(final)
+        new.rename(final)
+        files.sync_folder(final.parent)
+
+
+def _discard(places: _Places) -> None:
+    files.remove(places.new_public)
+    files.remove(places.new_private)

@@ -1,0 +1,195 @@
+"""What happens to a command of its own process: Ctrl-C, a kill, no engine, a full disk, a closed pipe. Nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.standin import RIGHT, ZEROS, program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+COMMAND = [sys.executable, "-c", "from openmle_env.main import main; main()"]
+PATIENCE = 60
+"""Seconds until a test gives up on what should happen at once."""
+
+BACKENDS = [
+    pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
+    pytest.param("docker", marks=pytest.mark.docker),
+]
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"still waiting for {what}"
+        time.sleep(0.05)
+
+
+def processes(name: str) -> list[int]:
+    """Processes of this machine that call themselves ``name``, those in boxes included."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if path.read_text().strip() == name:
+                found.append(int(path.parent.name))
+    return found
+
+
+def containers_of(owner: str) -> list[str]:
+    import docker
+
+    from openmle_env.sandbox.reaper import OWNER_LABEL
+
+    client = docker.from_env()
+    try:
+        return [item.id for item in client.containers.list(all=True, filters={"label": f"{OWNER_LABEL}={owner}"})]
+    finally:
+        client.close()
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> tuple[Path, str]:
+    """A program that sleeps under a name by which the host finds it."""
+    name = f"mle{secrets.token_hex(5)}"
+    path = tmp_path / "sleeper.py"
+    path.write_text(f"import time\nopen('/proc/self/comm', 'w').write({name!r})\ntime.sleep(600)\n")
+    return path, name
+
+
+@pytest.fixture
+def running(
+    pack: Path, sleeper: tuple[Path, str], write, usable, request
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A run whose first program is scored and whose second one sleeps right now."""
+    backend = request.param
+    usable(backend)
+    path, name = sleeper
+    first = write(f"open('/output/submission.csv', 'w').write({RIGHT!r})\n")
+    command = [*COMMAND, "run", str(pack), str(first), str(path), "--sandbox", backend]
+    driver = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        wait_until(lambda: bool(processes(name)) or driver.poll() is not None, "the program to run")
+        assert driver.poll() is None, driver.communicate()
+        yield backend, driver
+    finally:
+        driver.kill()
+        driver.communicate()
+
+
+@pytest.mark.parametrize("running", BACKENDS, indirect=True)
+def test_ctrl_c_ends_the_box_and_keeps_the_record(running, sleeper, tmp_path) -> None:
+    from openmle_env.sandbox import reaper
+
+    backend, driver = running
+    owner = reaper.owner(driver.pid)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    _, stderr = driver.communicate(timeout=PATIENCE)
+    assert driver.returncode == 130
+    assert "Stopped after 1 of 2 programs" in stderr
+    assert "Traceback" not in stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert str(folder) in stderr
+    (step,) = (folder / "steps.jsonl").read_text().splitlines()
+    assert json.loads(step)["status"] == "success"
+    wait_until(lambda: not processes(sleeper[1]), "the program to end")
+    if backend == "docker":
+        assert containers_of(owner) == []
+
+
+@pytest.mark.parametrize("running", BACKENDS, indirect=True)
+def test_terminate_ends_the_box(running, sleeper) -> None:
+    from openmle_env.sandbox import reaper
+
+    backend, driver = running
+    owner = reaper.owner(driver.pid)
+    driver.terminate()
+    _, stderr = driver.communicate(timeout=PATIENCE)
+    assert driver.returncode == 128 + signal.SIGTERM, stderr
+    wait_until(lambda: not processes(sleeper[1]), "the program to end")
+    if backend == "docker":
+        assert containers_of(owner) == []
+
+
+@pytest.mark.parametrize("running", BACKENDS, indirect=True)
+def test_kill_of_the_driver_leaves_nothing_running_and_a_whole_record(running, sleeper, tmp_path) -> None:
+    from openmle_env.sandbox import reaper
+
+    backend, driver = running
+    owner = reaper.owner(driver.pid)
+    driver.kill()
+    driver.communicate(timeout=PATIENCE)
+    wait_until(lambda: not processes(sleeper[1]), "the program to end")
+    if backend == "docker":
+        wait_until(lambda: not containers_of(owner), "the container to be removed")
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert [json.loads(line)["index"] for line in (folder / "steps.jsonl").read_text().splitlines()] == [1]
+    assert not (folder / "final.json").exists()
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_missing_engine_is_one_line_and_exit_3(pack, write, as_json: bool) -> None:
+    command = [*COMMAND, "run", str(pack), str(write("pass")), "--sandbox", "docker", *["--json"] * as_json]
+    environment = {**os.environ, "DOCKER_HOST": "unix:///nonexistent/docker.sock"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+    if as_json:
+        assert json.loads(done.stdout)["error"]["fault"] == "infrastructure"
+
+
+def test_full_disk_is_told_and_earlier_records_are_whole(pack, write, tmp_path) -> None:
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        pytest.skip("only root can mount a small file system to fill")
+    runs = tmp_path / "small"
+    runs.mkdir()
+    large = write("x = 1\n" * 30_000)
+    run = [
+        *COMMAND,
+        "run",
+        str(pack),
+        str(write(program(ZEROS))),
+        str(large),
+        "--sandbox",
+        "scripted",
+        "--runs",
+        str(runs),
+    ]
+    script = (
+        'mount -t tmpfs -o size=64k none "$1" || exit 77; shift; "$@"; code=$?; cat "$OLD"/*/steps.jsonl; exit $code'
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, "sh", str(runs), *run],
+        env={**os.environ, "OLD": str(runs)}, capture_output=True, text=True, check=False, timeout=PATIENCE,
+    )  # fmt: skip
+    if done.returncode == 77:
+        pytest.skip(f"no file system can be mounted here: {done.stderr}")
+    assert done.returncode == 3, done.stderr
+    assert "No space is left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert json.loads(done.stdout)["status"] == "success"
+
+
+def test_closed_pipe_is_no_traceback() -> None:
+    driver = subprocess.Popen([*COMMAND, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert driver.stdout is not None
+    driver.stdout.close()
+    assert driver.stderr is not None
+    with driver.stderr:
+        assert b"Traceback" not in driver.stderr.read()
+    driver.wait(PATIENCE)

@@ -1,0 +1,152 @@
+"""The commands that run no program, and what all commands have in common."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.cli.standin import RIGHT, ZEROS
+
+
+def test_help_names_every_command_and_exit_code(openmle) -> None:
+    result = openmle("--help")
+    assert result.code == 0
+    for word in ("list", "show", "prepare", "run", "grade", "doctor", "130"):
+        assert word in result.stdout
+    assert openmle().stdout == result.stdout
+
+
+def test_version(openmle) -> None:
+    result = openmle("--version")
+    assert result.code == 0
+    assert result.stdout.startswith("openmle 0.")
+
+
+@pytest.mark.parametrize("command", ["list", "show", "prepare", "run", "grade", "doctor"])
+def test_every_command_has_help_and_json(openmle, command: str) -> None:
+    result = openmle(command, "--help")
+    assert result.code == 0
+    assert "--json" in result.stdout
+
+
+def test_misspelt_command_and_setting_are_wrong_use(openmle, monkeypatch) -> None:
+    result = openmle("prepaer")
+    assert (result.code, "Did you mean 'prepare'?" in result.stderr) == (2, True)
+    monkeypatch.setenv("OPENMLE_RUN", "x")
+    result = openmle("doctor")
+    assert (result.code, "Did you mean 'OPENMLE_RUNS'" in result.stderr) == (2, True)
+
+
+def test_list_shows_built_in_tasks(openmle) -> None:
+    (entry,) = (item for item in json.loads(openmle("list", "--json").stdout) if item["slug"] == "titanic")
+    assert entry["metric"] == "accuracy"
+    assert entry["prepared"] is False
+    assert "titanic" in openmle("list").stdout
+
+
+@pytest.mark.parametrize("command", ["show", "prepare"])
+def test_unknown_task_is_wrong_use_with_a_hint(openmle, command: str) -> None:
+    result = openmle(command, "titanci", "--json")
+    assert result.code == 2
+    assert "Did you mean 'titanic'?" in result.stderr
+    assert json.loads(result.stdout)["error"]["fault"] == "agent"
+
+
+def test_show_prints_the_card(openmle, pack) -> None:
+    assert "Tell odd numbers from even ones" in openmle("show", pack).stdout
+    document = json.loads(openmle("show", pack, "--json").stdout)
+    assert document["pack"]["title"] == "Odd numbers"
+    assert document["prepared"] is None
+
+
+def test_prepare_makes_once_verifies_then_and_makes_again_with_force(openmle, pack) -> None:
+    documents = [json.loads(openmle("prepare", pack, *more, "--json").stdout)[0] for more in ((), (), ("--force",))]
+    assert [document["made"] for document in documents] == [True, False, True]
+    result = openmle("prepare", pack)
+    assert (result.code, "is whole" in result.stdout) == (0, True)
+
+
+def test_pack_without_answers_is_the_packs_fault(openmle, pack) -> None:
+    shutil.rmtree(pack / "data" / "private")
+    result = openmle("prepare", pack, "--json")
+    assert result.code == 1
+    assert "no answers" in result.stderr
+    assert json.loads(result.stdout)["error"]["fault"] == "task"
+
+
+@pytest.mark.parametrize("part", ["validation", "test", "all"])
+def test_grade_against_a_task(openmle, pack, tmp_path, part: str) -> None:
+    (tmp_path / "submission.csv").write_text(RIGHT)
+    result = openmle("grade", pack, tmp_path / "submission.csv", "--part", part, "--json")
+    assert result.code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert (document["score"], document["part"], document["valid"]) == (1.0, part, True)
+    assert document["higher_is_better"] is True
+
+
+def test_invalid_submission_exits_with_1_and_lists_problems(openmle, pack, tmp_path) -> None:
+    (tmp_path / "submission.csv").write_text(ZEROS.replace("\n7,0", "\n7,"))
+    result = openmle("grade", pack, tmp_path / "submission.csv", "--json")
+    assert result.code == 1
+    document = json.loads(result.stdout)
+    assert (document["score"], document["valid"]) == (None, False)
+    assert [problem["code"] for problem in document["problems"]] == ["blank_values"]
+
+
+def test_grade_against_a_file_of_answers(openmle, tmp_path) -> None:
+    answers, submission = tmp_path / "answers.csv", tmp_path / "submission.csv"
+    answers.write_text("key,kind,extra\n007,b,x\n008,a,y\n")
+    submission.write_text("key,kind\n008,a\n007,c\n")
+    result = openmle("grade", answers, submission, "--metric", "accuracy", "--id", "key", "--target", "kind", "--json")
+    assert result.code == 0, result.stderr
+    assert json.loads(result.stdout)["score"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "--metric NAME --id COLUMN"),
+        (("--metric", "acuracy", "--id", "id"), "Did you mean 'accuracy'?"),
+        (("--metric", "accuracy"), "--id COLUMN"),
+        (("--metric", "accuracy", "--id", "row"), "no column 'row'"),
+        (("--metric", "accuracy", "--id", "id", "--kind", "probability"), "does not take"),
+        (("--metric", "accuracy", "--id", "id", "--part", "test"), "--part is for tasks"),
+        (("--id", "id"), "go with --metric"),
+    ],
+)
+def test_wrong_use_of_grade_helps(openmle, tmp_path, arguments: tuple[str, ...], told: str) -> None:
+    (tmp_path / "answers.csv").write_text(RIGHT)
+    result = openmle("grade", tmp_path / "answers.csv", tmp_path / "answers.csv", *arguments)
+    assert result.code == 2
+    assert told in result.stderr
+
+
+def test_grade_of_a_missing_file_is_wrong_use(openmle, pack, tmp_path) -> None:
+    result = openmle("grade", pack, tmp_path / "missing.csv")
+    assert result.code == 2
+    assert "There is no file" in result.stderr
+
+
+def test_doctor_says_what_is_used(openmle, box) -> None:
+    result = openmle("doctor", "--json")
+    assert result.code == 0
+    document = json.loads(result.stdout)
+    assert document["sandbox"] == "scripted"
+    assert {backend["name"] for backend in document["backends"]} >= {"docker", "bubblewrap"}
+    assert document["settings"]["sandbox"] == "auto"
+    assert "scripted" in openmle("doctor").stdout
+
+
+def test_doctor_without_a_sandbox_exits_with_3_and_says_what_to_do(openmle, monkeypatch) -> None:
+    from openmle_env.errors import SandboxUnavailableError
+    from openmle_env.sandbox import select
+
+    def create(name: str = "auto", **_: object) -> None:
+        raise SandboxUnavailableError("Install bubblewrap.")
+
+    monkeypatch.setattr(select, "create", create)
+    result = openmle("doctor")
+    assert result.code == 3
+    assert "Install bubblewrap." in result.stderr

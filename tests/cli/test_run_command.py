@@ -1,0 +1,129 @@
+"""`openmle run` with a sandbox that runs nothing: order, exit codes, tables, JSON, what is recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.standin import GONE, INTERRUPT, RIGHT, ZEROS, program
+
+
+def test_given_programs_are_run_in_order_and_the_best_is_selected(openmle, pack, box, write) -> None:
+    result = openmle("run", pack, write(program(ZEROS)), write(program(RIGHT)), "--json")
+    assert result.code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [item["status"] for item in document["programs"]] == ["success", "success"]
+    assert document["programs"][1]["validation_score"] == 1.0
+    assert (document["selected"], document["test_score"]) == (2, 1.0)
+    assert document["sandbox"] == "scripted"
+    recorded = Path(document["recorded"])
+    assert json.loads((recorded / "final.json").read_text())["selected"] == 2
+    assert len((recorded / "steps.jsonl").read_text().splitlines()) == 2
+
+
+def test_table_for_people_shows_status_scores_reason_and_folder(openmle, pack, box, write) -> None:
+    result = openmle("run", pack, write(program(RIGHT)), write(program(status="timeout")))
+    assert result.code == 1
+    for shown in ("success", "1.00000", "timeout", "Scripted: timeout.", "program 1, selected", "Recorded in"):
+        assert shown in result.stdout
+    assert "program 2 timeout" in result.stderr  # progress, where it is no terminal
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (program(status="code_execution_error"), "code_execution_error"),
+        (program("id,even\n1,0\n"), "submission_invalid"),
+        ("", "code_missing"),
+        ("x = 1\n" * 50_000, "code_execution_error"),
+    ],
+)
+def test_failed_program_exits_with_1_and_says_why(openmle, pack, write, text: str, status: str) -> None:
+    result = openmle("run", pack, write(text), "--sandbox", "scripted", "--json")
+    assert result.code == 1
+    (found,) = json.loads(result.stdout)["programs"]
+    assert found["status"] == status
+    assert found["reason"]
+
+
+def test_infrastructure_fault_exits_with_3(openmle, pack, box, write, monkeypatch) -> None:
+    from openmle_env.envs import runner
+
+    monkeypatch.setattr(runner, "RETRY_PAUSES", ())
+    result = openmle("run", pack, write(GONE), "--json")
+    assert result.code == 3
+    document = json.loads(result.stdout)
+    assert document["fault"] == "infrastructure"
+    assert document["programs"][0]["status"] == "sandbox_unconfirmed"
+
+
+def test_program_of_ten_megabytes_has_a_status(openmle, pack, box, write) -> None:
+    result = openmle("run", pack, write("x = 1\n" * 1_750_000))
+    assert result.code == 1
+    assert "10,500,000 characters" in result.stdout
+
+
+def test_program_that_is_not_utf8_is_wrong_use_and_nothing_starts(openmle, pack, box, tmp_path) -> None:
+    path = tmp_path / "latin.py"
+    path.write_bytes(b"name = '\xe9'\n")
+    result = openmle("run", pack, path, "--json")
+    assert result.code == 2
+    assert "byte 8 is 0xe9" in result.stderr
+    assert json.loads(result.stdout)["error"]["kind"] == "UsageError"
+
+
+@pytest.mark.parametrize("name", ["missing.py", "."])
+def test_program_that_is_no_file_is_wrong_use(openmle, pack, box, tmp_path, name: str) -> None:
+    result = openmle("run", pack, tmp_path / name)
+    assert result.code == 2
+    assert "Give the path of a Python program" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "--agent grammar"),
+        (("--agent", "gramar"), "Did you mean 'grammar'?"),
+        (("--agent", "grammar", "--programs", "0"), "'--programs'"),
+        (("--agnt", "grammar"), "Did you mean --agent?"),
+        (("--feedback", "all"), "'validation', 'validity', 'none'"),
+    ],
+)
+def test_wrong_use_is_one_line_that_helps(openmle, pack, box, arguments: tuple[str, ...], told: str) -> None:
+    result = openmle("run", pack, *arguments)
+    assert result.code == 2
+    assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_programs_and_agent_exclude_each_other(openmle, pack, box, write) -> None:
+    result = openmle("run", pack, write(program(status="timeout")), "--agent", "grammar")
+    assert result.code == 2
+    assert "not both" in result.stderr
+
+
+def test_interruption_keeps_what_was_recorded_and_exits_with_130(openmle, pack, box, write, tmp_path) -> None:
+    result = openmle("run", pack, write(program(RIGHT)), write(INTERRUPT))
+    assert result.code == 130
+    assert "Stopped after 1 of 2 programs" in result.stderr
+    assert box._closed.is_set()
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert str(folder) in result.stderr
+    assert len((folder / "steps.jsonl").read_text().splitlines()) == 1
+
+
+def test_runs_folder_that_cannot_be_written_is_infrastructure(openmle, pack, box, write, tmp_path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    result = openmle("run", pack, write(program(RIGHT)), "--runs", tmp_path / "file" / "runs")
+    assert result.code == 3
+    assert "cannot be recorded" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_unknown_sandbox_is_wrong_use_with_a_hint(openmle, pack, write) -> None:
+    result = openmle("run", pack, write(program(RIGHT)), "--sandbox", "doker")
+    assert result.code == 2
+    assert "Did you mean 'docker'?" in result.stderr

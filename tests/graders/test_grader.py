@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+import math
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from openmle_env.errors import PackError, UnknownNameError
+from openmle_env.graders.grader import Grader
+from openmle_env.graders.scored import Scored
+from openmle_env.types import Artifact, ArtifactState, Column, Fault, Part, ResultStatus, SubmissionSchema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openmle_env.graders.rows import Rows
+
+N = 40
+ANSWERS = "id,target,Usage\n" + "".join(f"{i},{i % 2},{'Public' if i < 10 else 'Private'}\n" for i in range(N))
+
+
+def submission(*wrong: int) -> bytes:
+    return ("id,target\n" + "".join(f"{i},{(i + (i in wrong)) % 2}\n" for i in reversed(range(N)))).encode()
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "test_answer.csv"
+    path.write_text(ANSWERS)
+    return path
+
+
+def make(schema: SubmissionSchema, answers: Path | None, **options: object) -> Grader:
+    return Grader(schema=schema, metric="accuracy", answers=answers, salt="s", **options)  # type: ignore[arg-type]  # tests
+
+
+def test_parts_are_scored_apart(survival: SubmissionSchema, answers: Path) -> None:
+    grader = make(survival, answers, split_column="Usage")
+    source = submission(0, 1, 20)
+    scores = {part: grader.grade(source, part).score for part in Part}
+    assert scores == {Part.VALIDATION: 0.8, Part.TEST: 29 / 30, Part.ALL: 37 / 40}
+    assert grader.looks == {Part.VALIDATION: 1, Part.TEST: 1, Part.ALL: 1}
+    assert grader.higher_is_better
+
+
+def test_the_split_by_hash_covers_all_rows_once(survival: SubmissionSchema, answers: Path) -> None:
+    grader = make(survival, answers, validation_fraction=0.3)
+    positions = grader.load().positions
+    assert sorted([*positions[Part.VALIDATION], *positions[Part.TEST]]) == list(positions[Part.ALL]) == list(range(N))
+    assert len(positions[Part.VALIDATION]) == 10
+
+
+def test_no_split_and_a_given_split(survival: SubmissionSchema, answers: Path) -> None:
+    grader = make(survival, answers, split="none")
+    assert {grader.grade(submission(0), part).score for part in Part} == {39 / 40}
+    given = {str(i): "test" if i else "validation" for i in range(N)}
+    grader = make(survival, answers, split=given)
+    assert [grader.grade(submission(0), part).score for part in (Part.VALIDATION, Part.TEST)] == [0.0, 1.0]
+
+
+def test_all_ids_are_checked_whatever_the_part(survival: SubmissionSchema, answers: Path) -> None:
+    grader = make(survival, answers, split_column="Usage")
+    grade = grader.grade(b"id,target\n" + b"".join(b"%d,0\n" % i for i in range(10)), Part.VALIDATION)
+    assert grade.status is ResultStatus.SUBMISSION_INVALID
+    assert grade.problems[0].count == 30
+    assert grader.looks[Part.VALIDATION] == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        (ArtifactState.OK, ResultStatus.SUCCESS),
+        (ArtifactState.MISSING, ResultStatus.SUBMISSION_MISSING),
+        (ArtifactState.NOT_A_FILE, ResultStatus.SUBMISSION_INVALID),
+        (ArtifactState.TOO_LARGE, ResultStatus.SUBMISSION_INVALID),
+    ],
+)
+def test_artifacts(survival: SubmissionSchema, answers: Path, state: ArtifactState, status: ResultStatus) -> None:
+    artifact = Artifact(name="submission.csv", state=state, content=submission(), detail="a directory")
+    grade = make(survival, answers).grade(artifact, Part.ALL)
+    assert grade.status is status
+    assert grade.valid is (status is ResultStatus.SUCCESS)
+    assert grade.score == (1.0 if grade.valid else None)
+    assert bool(grade.message) is not grade.valid
+
+
+def test_an_empty_file_is_not_a_missing_one(survival: SubmissionSchema, answers: Path) -> None:
+    assert make(survival, answers).grade(b"", Part.ALL).problems[0].code == "empty_file"
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "id\n1\n", "id,target\n1,yes-secret\n2,0\n", "id,target\n1,1\n1,0\n", "id,target\n1,1\n"]
+)
+def test_answers_that_cannot_be_used_are_the_tasks_fault(
+    survival: SubmissionSchema, tmp_path: Path, content: str | None
+) -> None:
+    path = tmp_path / "answers.csv"
+    if content is not None:
+        path.write_text(content)
+    grader = make(survival, path)
+    grade = grader.grade(b"id,target\n1,0\n", Part.VALIDATION)
+    assert grade.status is ResultStatus.METRIC_OR_ANSWER_MISSING
+    assert grade.status.fault is Fault.TASK
+    assert "secret" not in grade.message
+    with pytest.raises(PackError) as caught:
+        grader.load()
+    assert "secret" not in str(caught.value)
+
+
+def test_a_task_without_answers(survival: SubmissionSchema) -> None:
+    assert make(survival, None).grade(b"", Part.ALL).status is ResultStatus.METRIC_OR_ANSWER_MISSING
+
+
+def test_answers_may_be_behind_a_link_and_in_any_dress(survival: SubmissionSchema, answers: Path) -> None:
+    answers.write_bytes(b"\xef\xbb\xbf" + ANSWERS.replace("\n", "\r\n").encode())
+    link = answers.with_name("link.csv")
+    link.symlink_to(answers)
+    assert make(survival, link).grade(submission(), Part.ALL).score == 1.0
+
+
+def test_the_gold_submission_of_words_that_look_missing_scores_one(tmp_path: Path) -> None:
+    schema = SubmissionSchema(
+        id=Column(name="id", kind="text"),
+        targets=(Column(name="y", kind="label", labels=("NA", "None", "null", "Mild")), Column(name="t", kind="text")),
+    )
+    path = tmp_path / "answers.csv"
+    path.write_text("id,y,t\n001,NA,nan\n010,None, x\n100,null,NULL\n1,Mild,#N/A\n")
+    assert make(schema, path).grade(path.read_bytes(), Part.ALL).score == 1.0
+
+
+def test_every_look_is_logged_without_the_score(survival: SubmissionSchema, answers: Path, tmp_path: Path) -> None:
+    log = tmp_path / "deep" / "looks.jsonl"
+    grader = make(survival, answers, looks_log=log)
+    grader.grade(submission(), Part.VALIDATION, program_sha256="ab" * 32)
+    grader.grade(b"", Part.VALIDATION)
+    grader.grade(submission(), Part.TEST)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["part"] for line in lines] == ["validation", "test"]
+    assert [line["program_sha256"] for line in lines] == ["ab" * 32, ""]
+    assert all(set(line) == {"when", "part", "program_sha256"} for line in lines)
+
+
+def test_no_look_is_taken_that_cannot_be_recorded(survival: SubmissionSchema, answers: Path) -> None:
+    grader = make(survival, answers, looks_log=answers / "below" / "looks.jsonl")
+    grade = grader.grade(submission(), Part.TEST)
+    assert (grade.status, grade.score) == (ResultStatus.SANDBOX_UNCONFIRMED, None)
+    assert grader.looks[Part.TEST] == 0
+
+
+def test_many_threads(survival: SubmissionSchema, answers: Path, tmp_path: Path) -> None:
+    log = tmp_path / "looks.jsonl"
+    grader = make(survival, answers, looks_log=log)
+    start = threading.Barrier(8)
+
+    def work(wrong: int) -> list[float | None]:
+        start.wait()
+        return [grader.grade(submission(*range(wrong)), Part.ALL).score for _ in range(5)]
+
+    with ThreadPoolExecutor(8) as pool:
+        scores = list(pool.map(work, range(8)))
+    assert scores == [[(N - wrong) / N] * 5 for wrong in range(8)]
+    assert grader.looks[Part.ALL] == len(log.read_text().splitlines()) == 40
+
+
+@dataclass
+class Fixed:
+    """A scorer that answers the same to anything."""
+
+    answer: Scored
+    name: str = "fixed"
+    every_column: bool = False
+    higher_is_better: bool = False
+
+    def accepts(self, schema: SubmissionSchema) -> None:
+        pass
+
+    def score(self, truth: Rows, predicted: Rows) -> Scored:
+        assert truth.ids == predicted.ids
+        return self.answer
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, None])
+def test_a_score_is_finite_or_none(survival: SubmissionSchema, answers: Path, score: float | None) -> None:
+    scorer = Fixed(Scored(status=ResultStatus.SUCCESS, score=score))
+    grade = Grader(schema=survival, metric=scorer, answers=answers).grade(submission(), Part.ALL)
+    assert (grade.status, grade.score) == (ResultStatus.SCORING_FAILED, None)
+    assert "fault of the task" in grade.message
+
+
+def test_a_failed_scorer_gives_no_score(survival: SubmissionSchema, answers: Path) -> None:
+    scorer = Fixed(Scored(status=ResultStatus.SCORING_FAILED, score=1.0, message="why", warnings=("w",)))
+    grade = Grader(schema=survival, metric=scorer, answers=answers).grade(submission(), Part.ALL)
+    assert (grade.status, grade.score, grade.message, grade.warnings) == (
+        ResultStatus.SCORING_FAILED,
+        None,
+        "why",
+        ("w",),
+    )
+
+
+def test_wrong_construction(survival: SubmissionSchema, answers: Path) -> None:
+    with pytest.raises(UnknownNameError):
+        Grader(schema=survival, metric="acuracy", answers=answers)
+    number = SubmissionSchema(id=survival.id, targets=(Column(name="y", kind="number"),))
+    with pytest.raises(PackError, match="kind number"):
+        Grader(schema=number, metric="accuracy", answers=answers)
+
+
+def test_a_file_that_may_not_be_read(survival: SubmissionSchema, answers: Path, tmp_path: Path) -> None:
+    path = tmp_path / "submission.csv"
+    path.write_bytes(submission())
+    path.chmod(0)
+    grade = make(survival, answers).grade(path, Part.ALL)
+    path.chmod(stat.S_IRUSR)
+    assert grade.valid or grade.problems[0].code == "unreadable"  # root may read everything

@@ -1,0 +1,21 @@
+"""The conformance suite on the Docker backend."""
+
+from __future__ import annotations
+
+import pytest
+
+from openmle_env.sandbox import conformance
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture(scope="module")
+def data():
+    with conformance.small_data() as folder:
+        yield folder
+
+
+@pytest.mark.parametrize("case", [*conformance.PROGRAMS, *conformance.ISOLATION], ids=lambda case: case.name)
+def test_case(docker_sandbox, data, case):
+    result = conformance.check_case(docker_sandbox, case, data)
+    assert result.passed, result.detail

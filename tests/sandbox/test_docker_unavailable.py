@@ -1,0 +1,63 @@
+"""What a user is told where there is no usable engine. Needs no engine."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from openmle_env.errors import SandboxUnavailableError
+from openmle_env.sandbox import engine, image
+from openmle_env.sandbox.docker import DockerSandbox
+from openmle_env.types import Job
+
+
+@pytest.fixture
+def no_engine(monkeypatch, tmp_path):
+    pytest.importorskip("docker")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+    return f"unix://{tmp_path}/no.sock"
+
+
+def test_a_run_without_an_engine_says_where_it_looked_and_what_to_do(no_engine):
+    with pytest.raises(SandboxUnavailableError, match="No Docker engine answers") as caught:
+        DockerSandbox().run(Job(program="1"))
+    assert no_engine in str(caught.value)
+    assert "scripts/install-docker" in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["tcp://127.0.0.1:1", "bogus://x", "unix:///dev/null"])
+def test_any_host_that_does_not_answer_gives_the_same_kind_of_error(monkeypatch, host):
+    pytest.importorskip("docker")
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(SandboxUnavailableError, match="No Docker engine answers"), engine.connect():
+        pass
+
+
+def test_an_unknown_context_is_named(monkeypatch, tmp_path):
+    pytest.importorskip("docker")
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("DOCKER_CONTEXT", "nowhere")
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    with pytest.raises(SandboxUnavailableError, match="nowhere"), engine.connect():
+        pass
+
+
+def test_permission_denied_is_told_from_absence(monkeypatch, no_engine):
+    def refuse(host):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(engine, "_knock", refuse)
+    with pytest.raises(SandboxUnavailableError, match="usermod -aG docker"), engine.connect():
+        pass
+
+
+def test_a_missing_package_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "docker", None)
+    with pytest.raises(SandboxUnavailableError, match=r"openmle-env\[docker\]"), engine.connect():
+        pass
+
+
+def test_the_image_command_ends_with_the_exit_code_of_infrastructure(no_engine, capsys):
+    assert image.main([]) == 3
+    assert "No Docker engine answers" in capsys.readouterr().err

@@ -1,0 +1,111 @@
+"""The filter, run through a small interpreter of classic BPF: what the kernel would decide for each call."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from openmle_env.errors import SandboxUnavailableError
+from openmle_env.sandbox import seccomp
+
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+
+def decide(code: bytes, number: int, argument: int = 0, *, architecture: int = ARCHITECTURES["x86_64"]) -> int:
+    data = struct.pack("=iIQ6Q", number if number < 1 << 31 else number - (1 << 32), architecture, 0, argument, *[0] * 5)
+    instructions = list(struct.iter_unpack("=HBBI", code))
+    accumulator, place = 0, 0
+    while True:
+        operation, yes, no, operand = instructions[place]
+        place += 1
+        if operation == 0x20:
+            (accumulator,) = struct.unpack_from("=I", data, operand)
+        elif operation == 0x05:
+            place += operand
+        elif operation == 0x06:
+            return operand
+        else:
+            test = {0x15: accumulator == operand, 0x35: accumulator >= operand, 0x45: bool(accumulator & operand)}
+            place += yes if test[operation] else no
+
+
+def error(number: int) -> int:
+    return 0x00050000 | number
+
+
+@pytest.mark.parametrize(("machine", "column"), [("x86_64", 0), ("aarch64", 1)])
+def test_exactly_the_table_is_allowed(machine: str, column: int) -> None:
+    code = seccomp.bpf(machine)
+    numbers = {row[column]: name for name, row in seccomp.table().items() if row[column] is not None}
+    for number in range(1000):
+        name = numbers.get(number)
+        if name in seccomp.RULES:
+            continue
+        expected = ALLOW if name else error(errno.EPERM if number <= max(filter(None, numbers)) else errno.ENOSYS)
+        assert decide(code, number, architecture=ARCHITECTURES[machine]) == expected, (number, name)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "decision"),
+    [
+        (56, 17, ALLOW),  # clone with SIGCHLD: a fork
+        (56, 0x003D0F00, ALLOW),  # a thread
+        (56, 0x10000000 | 17, error(errno.EPERM)),  # with a user namespace
+        (56, 0x00020000 | 17, error(errno.EPERM)),  # with a mount namespace
+        (435, 0, error(errno.ENOSYS)),  # clone3
+        (41, 1, ALLOW),
+        (41, 2, ALLOW),
+        (41, 16, ALLOW),
+        (41, 17, error(errno.EPERM)),  # packet socket
+        (41, 38, error(errno.EPERM)),  # AF_ALG
+        (41, 40, error(errno.EPERM)),  # AF_VSOCK
+        (53, 1, ALLOW),
+        (302, 0, ALLOW),
+        (302, 1, error(errno.EPERM)),  # prlimit of PID 1
+        (135, 0xFFFFFFFF, ALLOW),
+        (135, 0x40000, error(errno.EPERM)),  # personality without address randomisation
+    ],
+)
+def test_rules_on_arguments(call: int, argument: int, decision: int) -> None:
+    assert decide(seccomp.bpf("x86_64"), call, argument) == decision
+
+
+@pytest.mark.parametrize(
+    "number",
+    [101, 165, 166, 155, 161, 272, 308, 310, 311, 321, 323, 425, 426, 427, 105, 106, 117, 119, 246, 169],
+)
+def test_dangerous_calls_are_denied(number: int) -> None:
+    """ptrace, mounts, namespaces, other processes' memory, bpf, userfaultfd, io_uring, changing the user, kexec, reboot."""
+    assert decide(seccomp.bpf("x86_64"), number) == error(errno.EPERM)
+
+
+def test_foreign_architectures_are_killed_and_x32_is_denied() -> None:
+    code = seccomp.bpf("x86_64")
+    assert decide(code, 1, architecture=0x40000003) == KILL
+    assert decide(code, 0x40000001) == error(errno.ENOSYS)
+    assert decide(code, 0xFFFFFFFF) == error(errno.ENOSYS)
+
+
+def test_program_is_short_to_run() -> None:
+    """The kernel's limit is 4096 instructions; a call costs the depth of the search and not the size of the table."""
+    code = seccomp.bpf("x86_64")
+    assert len(code) % 8 == 0
+    assert len(code) // 8 < 500
+
+
+def test_docker_profile_agrees_with_the_table() -> None:
+    profile = seccomp.docker_profile()
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    names = {name for entry in profile["syscalls"] for name in entry["names"]}
+    assert names == set(seccomp.table())
+    sockets = [entry["args"][0]["value"] for entry in profile["syscalls"] if entry["names"] == ["socket"]]
+    assert sockets == [1, 2, 10, 16]
+    assert not names & {"mount", "unshare", "setns", "ptrace", "bpf", "io_uring_setup", "keyctl", "setuid", "reboot"}
+
+
+def test_unknown_machines_are_refused() -> None:
+    with pytest.raises(SandboxUnavailableError, match="riscv64"):
+        seccomp.bpf("riscv64")

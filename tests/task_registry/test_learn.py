@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+
+from openmle_env.errors import PackError, SandboxUnavailableError
+from openmle_env.task_registry.lookup import load_task
+from openmle_env.task_registry.prepare import prepare
+from openmle_env.types import Execution, Job, Part, ResultStatus
+
+
+def test_a_plain_folder_becomes_a_task(write_pack, finished, box):
+    task = load_task(write_pack(finished), sandbox=box)
+    schema = task.spec.submission
+    assert (schema.id.name, schema.id.kind) == ("id", "integer")
+    assert [(target.name, target.kind, target.labels) for target in schema.targets] == [
+        ("kind", "label", ("cat", "dog"))
+    ]
+    assert task.spec.metric == "pack"
+    assert task.spec.higher_is_better
+    worst, best = task.spec.reward_bounds
+    assert worst < best == 1.0
+    sample = (task.public / "sample_submission.csv").read_bytes()
+    grade = task.grader(box).grade(sample, Part.VALIDATION)
+    assert (grade.status, grade.score) == (ResultStatus.SUCCESS, worst)
+
+
+def test_what_was_learned_is_not_asked_again(write_pack, finished, box):
+    root = write_pack(finished)
+    first = load_task(root, sandbox=box)
+    runs = len(box.jobs)
+    assert load_task(root, sandbox=box).spec == first.spec
+    assert len(box.jobs) == runs
+
+
+def schema_of(make_pack, finished, box, changes):
+    submission = prepare(make_pack(finished, changes), sandbox=box).manifest.submission
+    return submission.id.kind, [(target.kind, target.labels) for target in submission.targets]
+
+
+def table(header: str, *cells: str, start: int = 3) -> str:
+    return header + "\n" + "".join(f"{number},{cell}\n" for number, cell in enumerate(cells, start))
+
+
+TRAIN, SAMPLE, ANSWERS = "data/public/train.csv", "data/public/sample_submission.csv", "data/private/test_answer.csv"
+
+
+def test_ids_with_leading_zeros_are_text(make_pack, finished, box):
+    changes = {name: finished[name].replace("\n", "\n0")[:-1] for name in (SAMPLE, ANSWERS)}
+    assert schema_of(make_pack, finished, box, changes)[0] == "text"
+
+
+@pytest.mark.parametrize(
+    ("answers", "train", "kind", "labels"),
+    [
+        (("cat", "dog", "cat", "dog"), "id,kind\n1,dog\n2,cat\n9,eel\n", "label", ("cat", "dog", "eel")),
+        (("cat", "dog", "cat", "cow"), "id,kind\n1,dog\n2,cat\n", "text", ()),
+        (("cat", "dog", "cat", "dog"), None, "text", ()),
+        (("cat", "dog", "cat", "dog"), "id,weight\n1,2\n", "text", ()),
+        (("cat", "dog", "1.5", "dog"), None, "text", ()),
+    ],
+)
+def test_kinds_of_words(make_pack, finished, box, *, answers, train, kind, labels):
+    changes = {TRAIN: train, SAMPLE: table("id,kind", *["cat"] * 4), ANSWERS: table("id,kind", *answers)}
+    assert schema_of(make_pack, finished, box, changes) == ("integer", [(kind, labels)])
+
+
+def test_numbers_are_left_to_the_metric(make_pack, finished, box):
+    changes = {SAMPLE: table("id,kind", "0.5", "0.5", "0.5", "5e-1"), ANSWERS: table("id,kind", "0", "1", "1", "0")}
+    assert schema_of(make_pack, finished, box, changes) == ("integer", [("number", ())])
+
+
+def test_the_answers_may_have_more_columns(make_pack, finished, box):
+    changes = {ANSWERS: "Usage," + finished[ANSWERS].replace("\n", "\nPublic,")[: -len("Public,")]}
+    assert schema_of(make_pack, finished, box, changes)[1] == [("label", ("cat", "dog"))]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({SAMPLE: table("id,kind", *["cat"] * 8, start=4)}, "do not hold the same ids: 1 only in the first, 1 only in"),
+        ({SAMPLE: table("id,kind", *["cat"] * 7)}, "0 only in the first, 1 only in the second, 7 and 8 rows"),
+        ({SAMPLE: table("id,species", *["cat"] * 8)}, "lacks the column 'species'"),
+        ({SAMPLE: "id\n3\n"}, "at least one target"),
+        ({SAMPLE: ""}, "cannot be read"),
+        ({ANSWERS: "id,kind\n3,cat\n3,dog,eel\n"}, "cannot be read.*line 3"),
+        ({ANSWERS: "id,kind\n" + "3,cat\n" * 8, SAMPLE: "id,kind\n" + "3,cat\n" * 8}, "twice"),
+        ({"pack.yaml": "metric: {higher_is_better: false}"}, "is False in pack.yaml, and the metric itself says True"),
+        ({"pack.yaml": "split: {method: column, column: Part}"}, "Part"),
+        (
+            {"pack.yaml": "submission: {id: {name: id, kind: integer}, targets: [{name: breed, kind: text}]}"},
+            "lacks the column 'breed'",
+        ),
+        (
+            {"pack.yaml": "submission: {id: {name: id, kind: integer}, targets: [{name: kind, kind: number}]}"},
+            "kind",
+        ),
+    ],
+)
+def test_contradictions_are_found_when_it_is_prepared(make_pack, finished, box, *, changes, message):
+    with pytest.raises(PackError, match=message):
+        prepare(make_pack(finished, changes), sandbox=box)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("higher_is_better = True", "higher_is_better = False", "though lower is better"),
+        (".mean())", ".mean() * 0)", "Check the metric's direction"),
+        (".mean())", ".mean() / 0 * 0)", "cannot be graded"),
+        ('return "valid"', 'raise ValueError("no")', "cannot be graded"),
+        ("def evaluate", "def score", "cannot be"),
+    ],
+)
+def test_a_metric_that_cannot_tell(make_pack, finished, box, *, old, new, message):
+    assert old in finished["utils/metric.py"]
+    changes = {"utils/metric.py": finished["utils/metric.py"].replace(old, new)}
+    with pytest.raises(PackError, match=message):
+        prepare(make_pack(finished, changes), sandbox=box)
+
+
+def test_a_metric_without_a_machine_is_not_the_packs_fault(make_pack, finished, home):
+    class Gone:
+        def run(self, job: Job, *, cancel: None = None) -> Execution:
+            raise SandboxUnavailableError("the engine went away")
+
+    with pytest.raises(Exception, match="the engine went away") as caught:
+        prepare(make_pack(finished), sandbox=Gone())
+    assert caught.value.fault == "infrastructure"
+
+
+def test_a_stated_split_is_used(make_pack, write_pack, finished, box):
+    parts = ["validation"] * 2 + ["test"] * 6
+    rows = zip(finished[ANSWERS].splitlines(), ["Part", *parts], strict=True)
+    changes = {
+        ANSWERS: "\n".join(f"{row},{part}" for row, part in rows) + "\n",
+        "pack.yaml": "metric: {name: accuracy}\nsplit: {method: column, column: Part}\n",
+    }
+    task = load_task(write_pack(finished, changes), sandbox=box)
+    submission = "id,kind\n3,dog\n4,cat\n" + "".join(f"{number},cat\n" for number in range(5, 11))
+    assert task.grader(box).grade(submission.encode(), Part.VALIDATION).score == 1.0
+    assert task.grader(box).grade(submission.encode(), Part.TEST).score == pytest.approx(4 / 6)

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openmle_env.errors import PackError
+from openmle_env.task_registry.edit import replace_scalars
+from openmle_env.task_registry.pack import PackConfig
+from openmle_env.task_registry.pack_yaml import parse, read
+
+PATH = Path("pets/pack.yaml")
+
+
+def fault(text: str) -> str:
+    with pytest.raises(PackError) as caught:
+        parse(text, PATH, default_slug="pets")
+    return str(caught.value)
+
+
+def test_what_is_left_out_has_defaults():
+    config = parse("title: Pets\n", PATH, default_slug="pets")
+    assert (config.slug, config.metric.name, config.submission, config.split.method) == ("pets", "pack", None, "hash")
+    assert config.program_limits().wall_seconds == 120
+
+
+def test_values_are_read():
+    config = parse(
+        """
+slug: cats-and-dogs
+submission:
+  id: {name: id, kind: text}
+  targets: [{name: kind, kind: label, labels: [cat, dog]}]
+limits: {wall_seconds: 9, cpus: 0.5}
+rewards: {worst: 3, best: 0}
+""",
+        PATH,
+        default_slug="pets",
+    )
+    assert config.slug == "cats-and-dogs"
+    assert config.submission is not None
+    assert config.submission.as_schema().targets[0].labels == ("cat", "dog")
+    assert config.program_limits().cpus == 0.5
+    assert config.rewards is not None
+    assert (config.rewards.worst, config.rewards.best) == (3.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("verion: x", ["line 1", "no key 'verion'", "'version'"]),
+        ("title: x\nlimits: {wall_secnds: 3}", ["line 2: limits", "'wall_seconds'"]),
+        ("\n\nmetric:\n  nam: x", ["line 4", "metric.nam", "'name'"]),
+        ("references:\n  - {name: a, title: b, program: p.py, score: 1}", ["references[0].score", "'test_score'"]),
+        ("version: 1.0", ["version is 1.0", "Put it in quotes"]),
+        ("budget: {programs: true}", ["budget.programs is True", "integer"]),
+        ("budget: {programs: 0}", ["budget.programs is 0", "greater than or equal to 1"]),
+        ("budget: {seconds: soon}", ["budget.seconds is 'soon'", "number"]),
+        ("limits: {cpus: -1}", ["limits", "cpus=-1", "positive"]),
+        ("limits: {cpus: many}", ["limits.cpus 'many'", "should be a number"]),
+        ("rewards: {worst: .nan, best: 1}", ["rewards.worst is nan", "finite"]),
+        ("rewards: {worst: 1, best: 1.0}", ["rewards", "same score"]),
+        ("rewards: {worst: 1}", ["rewards.best is missing"]),
+        ("metric: accuracy", ["metric is 'accuracy'", "block"]),
+        ("contents: {train.csv: abc}", ["contents.train.csv", "SHA-256"]),
+        ("contents: {train.csv: " + 64 * "a" + "}", ["'public/' or 'private/'"]),
+        ("contents: {public/../x: " + 64 * "a" + "}", ["inside the pack"]),
+        ("description: /etc/passwd", ["description '/etc/passwd'", "inside the pack"]),
+        ("description: ../x", ["inside the pack"]),
+        ("split: {method: column}", ["split", "'column' names"]),
+        ("slug: My Task", ["slug 'My Task'", "lower-case"]),
+        ("submission: {id: {name: a, kind: text}, targets: []}", ["submission.targets", "needs an entry"]),
+        (
+            "submission: {id: {name: a, kind: text}, targets: [{name: b, kind: label, labels: [no]}]}",
+            ["labels[0] is False", "Put it in quotes"],
+        ),
+        ("submission: {id: {name: a, kind: text}, targets: [{name: b, kind: label}]}", ["lists every allowed value"]),
+        ("submission: {id: {name: a, kind: text}, targets: [{name: a, kind: text}]}", ["same name"]),
+        ("a: [", ["line 1, column 5", "not valid YAML"]),
+        ("title: a\ntitle: b", ["line 2, column 1", "'title' stands twice"]),
+        ("title: &a x\nversion: *a", ["line 2", "alias"]),
+        ("title: !!python/object/apply:os.system ['true']", ["not valid YAML"]),
+        ("title: 2024-99-99", ["not valid YAML"]),
+        ("[a]: b", ["single word"]),
+        ("title: a\0b", ["not valid YAML"]),
+        ("", ["'key: value'"]),
+        ("- a", ["'key: value'"]),
+        ("{" * 3000, ["not valid YAML"]),
+    ],
+)
+def test_faults_say_where_and_what(text, expected):
+    message = fault(text)
+    assert "pets/pack.yaml" in message
+    for part in expected:
+        assert part in message
+    assert "pydantic" not in message
+    assert "Traceback" not in message
+
+
+def test_every_fault_is_listed_in_the_order_of_lines():
+    lines = fault("version: 1\nbudget: {programs: x}\ntitel: x\n").splitlines()[1:]
+    assert [line.split(":")[0].strip() for line in lines] == ["line 1", "line 2", "line 3"]
+
+
+@given(st.text(max_size=60) | st.from_regex(r"(?s)[a-z]{1,9}: ?[\[\]{}&*!|>'\"%@`\w\n -]{0,40}", fullmatch=True))
+def test_any_text_is_a_pack_or_an_error(text):
+    with contextlib.suppress(PackError):
+        assert isinstance(parse(text, PATH, default_slug="pets"), PackConfig)
+
+
+def test_files_that_are_no_text(tmp_path):
+    path = tmp_path / "pack.yaml"
+    path.write_bytes(b"title: \xff")
+    with pytest.raises(PackError, match="not UTF-8"):
+        read(path, "pets")
+    path.write_bytes(b"#" * (1 << 20) + b"#")
+    with pytest.raises(PackError, match="larger than"):
+        read(path, "pets")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(PackError, match="cannot be read"):
+        read(path, "pets")
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path):
+    path = tmp_path / "pack.yaml"
+    path.write_bytes(b"\xef\xbb\xbftitle: Pets\n")
+    assert read(path, "pets").title == "Pets"
+
+
+def test_editing_keeps_everything_else():
+    text = (
+        "# why\nreferences:\n  - name: a  # first\n    test_score: null\n  - {name: b, test_score: 0.5}\n"
+        "measured_in: ''\n"
+    )
+    edited = replace_scalars(
+        text,
+        {
+            ("references", 0, "test_score"): 0.25,
+            ("references", 1, "test_score"): None,
+            ("measured_in",): 'numpy "2"',
+        },
+    )
+    assert edited == (
+        "# why\nreferences:\n  - name: a  # first\n    test_score: 0.25\n  - {name: b, test_score: null}\n"
+        'measured_in: "numpy \\"2\\""\n'
+    )
+
+
+@pytest.mark.parametrize("place", [("references",), ("references", 5, "name"), ("nothing",), ("references", 0, "x")])
+def test_editing_needs_a_value_to_replace(place):
+    with pytest.raises(PackError, match="no single value"):
+        replace_scalars("references:\n  - name: a\n", {place: 1.0})

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openmle_env import settings
+from openmle_env.errors import UnknownNameError
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("HOME", "RUNS", "SANDBOX", "IMAGE"):
+        monkeypatch.delenv(f"OPENMLE_{name}", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_defaults_and_nothing_is_made(tmp_path: Path) -> None:
+    loaded = settings.load()
+    assert loaded.home == tmp_path / "cache" / "openmle_env"
+    assert loaded.runs == tmp_path / "openmle_runs"
+    assert (loaded.sandbox, loaded.image) == ("auto", "openmle-env-sandbox:latest")
+    assert not list(tmp_path.iterdir())
+
+
+def test_variables_stand_above_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENMLE_HOME", "relative")
+    monkeypatch.setenv("OPENMLE_RUNS", "~/runs")
+    monkeypatch.setenv("OPENMLE_SANDBOX", "docker")
+    monkeypatch.setenv("OPENMLE_IMAGE", "")
+    loaded = settings.load()
+    assert loaded.home == tmp_path / "relative"
+    assert loaded.runs == Path.home() / "runs"
+    assert loaded.sandbox == "docker"
+    assert loaded.image == "openmle-env-sandbox:latest"
+
+
+def test_the_cache_folder_has_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert settings.load().home == Path.home() / ".cache" / "openmle_env"
+
+
+def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENMLE_SANDBX", "docker")
+    with pytest.raises(UnknownNameError, match="Did you mean 'OPENMLE_SANDBOX'"):
+        settings.load()
