@@ -67,10 +67,10 @@ def play(
     Raises:
         UsageError: ``env`` is not a task environment, or the agent cannot work on its task.
     """
-    spec = getattr(env.unwrapped, "task_spec", None)
+    env.reset(seed=seed)
+    spec = getattr(env.unwrapped, "task_spec", None)  # read after the reset: preparing a task lists its files
     if not isinstance(spec, TaskSpec):
         raise UsageError(f"{env} has no task_spec. Make the environment with gymnasium.make('OpenMLE/<task>-v0').")
-    env.reset(seed=seed)
     attempts: list[Attempt] = []
     shown: list[Attempt] = []
     total, terminated, truncated = 0.0, False, False

@@ -201,8 +201,8 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             episode = self._episode
         if episode is not None:
             episode.cancel.cancel()
-        if sandbox is not None and sandbox is not self.options.sandbox:
-            sandbox.close()
+        if sandbox is not None:
+            self._give_back(sandbox)
 
     def cheat(self) -> str:
         """The pack's oracle program, which knows the answers: for tests of the task. Counted as a look at all answers.
@@ -245,12 +245,26 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         with self._lock:
             if self._closed:
                 raise _closed_error()
-            if self._sandbox is None:
-                wanted = self.options.sandbox
-                if wanted == "auto":
-                    wanted = settings.load().sandbox
-                self._sandbox = select.create(wanted) if isinstance(wanted, str) else wanted
-            return self._sandbox
+            if self._sandbox is not None:
+                return self._sandbox
+        # Choosing and starting one may take seconds, in which another thread can close this environment.
+        wanted = self.options.sandbox
+        if wanted == "auto":
+            wanted = settings.load().sandbox
+        sandbox = select.create(wanted) if isinstance(wanted, str) else wanted
+        if not self._adopt(sandbox):
+            self._give_back(sandbox)
+            raise _closed_error()
+        return sandbox
+
+    def _adopt(self, sandbox: Sandbox) -> bool:
+        with self._lock:
+            self._sandbox = None if self._closed else sandbox
+            return not self._closed
+
+    def _give_back(self, sandbox: Sandbox) -> None:
+        if sandbox is not self.options.sandbox:
+            sandbox.close()
 
     def _running(self) -> Episode:
         if self._closed:
@@ -292,8 +306,9 @@ def _info(episode: Episode, outcome: Outcome | None, final: FinalResult | None) 
 def _check_pack(pack: Pack, options: Options) -> None:
     """Refuse a pack that is not the one that was asked for, or that lacks what the reward needs."""
     if options.reward in {"medal", "rank"}:
+        lack = "is not read yet" if pack.config.leaderboard else "does not exist"
         raise UsageError(
-            f"reward={options.reward!r} needs the positions of a human leaderboard, and task {pack.slug!r} has none. "
+            f"reward={options.reward!r} needs a human leaderboard, which {lack} for task {pack.slug!r}. "
             "Use 'normalized', 'score' or 'improvement'."
         )
     for name, wanted, found in (

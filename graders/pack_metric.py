@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import math
+import re
 import tempfile
 import threading
 from functools import cached_property
@@ -19,14 +20,17 @@ from openmle_env.graders.scored import Scored
 from openmle_env.types import ArtifactState, Fault, Job, Limits, ResultStatus
 
 if TYPE_CHECKING:
-    from openmle_env.graders.rows import Rows
+    from collections.abc import Sequence
+
+    from openmle_env.graders.rows import Rows, Value
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.types import Column, SubmissionSchema
 
 _log = logging.getLogger(__name__)
 
 _RESULT = "result.json"
-_INT64_DIGITS = 18
+_INT64 = 1 << 63
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 _NOT_THE_SUBMISSION = "This is a fault of the task, not of the submission."
 _FAILURES = {
@@ -171,10 +175,14 @@ def _write(folder: Path, code: bytes, rows: tuple[Rows, Rows] | None) -> None:
     request: dict[str, Any] = {"score": rows is not None}
     if rows is not None:
         truth, predicted = rows
-        types = {column.name: _pandas_type(column) for column in (truth.schema.id, *truth.schema.targets)}
-        discrete = {truth.schema.id.name} | {t.name for t in truth.schema.targets if t.kind in _EXACT_KINDS}
-        request["truth_types"] = {name: kind for name, kind in types.items() if name in discrete}
+        schema = truth.schema
+        types = {schema.id.name: _pandas_type(schema.id, truth.ids)}
+        for target in schema.targets:
+            values = (*truth.columns.get(target.name, ()), *predicted.columns[target.name])
+            types[target.name] = _pandas_type(target, values)
         request["prediction_types"] = types
+        # Numbers of the truth stay as pandas sees them: the answers may be classes where probabilities are asked for.
+        request["truth_types"] = {name: kind for name, kind in types.items() if kind != "float64"}
         _write_csv(folder / "truth.csv", truth)
         _write_csv(folder / "prediction.csv", predicted)
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
@@ -184,21 +192,16 @@ def _write(folder: Path, code: bytes, rows: tuple[Rows, Rows] | None) -> None:
     folder.chmod(0o755)
 
 
-_EXACT_KINDS = frozenset({"integer", "label", "text"})
-
-
-def _pandas_type(column: Column) -> str:
+def _pandas_type(column: Column, values: Sequence[Value]) -> str:
     """The type of a column in the metric's data frames: from the schema, so that both frames have the same."""
-    if column.kind in {"number", "probability"}:
-        return "float64"
-    if column.kind == "integer":
-        return "int64"
-    if column.kind == "label":
-        if all(
-            label.isdecimal() and label == str(int(label)) and len(label) <= _INT64_DIGITS for label in column.labels
-        ):
+    match column.kind:
+        case "number" | "probability":
+            return "float64"
+        case "integer":
+            return "int64" if all(-_INT64 <= int(value) < _INT64 for value in values) else "str"
+        case "label" if all(_PLAIN_INTEGER.fullmatch(label) for label in column.labels):
             return "int64"
-        if set(column.labels) == {"True", "False"}:
+        case "label" if set(column.labels) == {"True", "False"}:
             return "bool"
     return "str"
 

@@ -34,7 +34,7 @@ class Split:
     column: str = ""
     """For ``column``: its name; its cells are ``validation`` or ``public``, ``test`` or ``private``."""
     given: Mapping[str, str] | None = None
-    """For ``given``: one of those words for each id."""
+    """For ``given``: one of those words for each canonical id (`openmle_env.graders.rows.Rows.ids`)."""
 
 
 def divide(ids: Sequence[str], split: Split, words: Sequence[str] | None = None) -> dict[Part, Sequence[int]]:

@@ -100,6 +100,9 @@ def _fail(arguments: Sequence[str], kind: str, message: str, fault: Fault, code:
 
 
 def _report_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):  # before or after the command itself
+        sys.stderr.write("openmle: Interrupted.\n")
+        return
     traceback.print_exception(kind, error, trace)
     sys.stderr.write("openmle: This is a bug in openmle_env. Please report it, with the lines above.\n")
 

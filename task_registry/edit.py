@@ -21,8 +21,8 @@ def replace_scalars(text: str, values: Mapping[Location, str | float | None]) ->
     Raises:
         PackError: A place does not exist or holds no scalar: write it first, with ``null``.
 
-    >>> replace_scalars("a:\\n  - b: null  # measured\\n", {("a", 0, "b"): 0.5})
-    'a:\\n  - b: 0.5  # measured\\n'
+    >>> replace_scalars("a:\n  - b: null  # measured\n", {("a", 0, "b"): 0.5})
+    'a:\n  - b: 0.5  # measured\n'
     """
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     spans = []

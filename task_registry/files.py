@@ -27,36 +27,54 @@ _KINDS = {
 }
 
 
-def tree(folder: Path) -> dict[str, Path]:
+def tree(folder: Path, *, everything: bool = False) -> dict[str, Path]:
     """Every regular file below ``folder`` by its relative name, sorted; links are never followed.
 
-    Hidden files and byte code are left out: they are no part of a pack.
+    Hidden files and byte code, which are no part of a pack, are left out unless ``everything`` is asked for.
 
     Raises:
-        PackError: Something is neither a file nor a folder.
+        PackError: Something is neither a file nor a folder, or cannot be read.
     """
     found: dict[str, Path] = {}
     waiting = [folder]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.name.startswith(".") or entry.name == "__pycache__":
-                    continue
-                path = Path(entry.path)
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(path)
-                elif entry.is_file(follow_symlinks=False):
-                    found[path.relative_to(folder).as_posix()] = path
-                else:
-                    kind = _KINDS.get(stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode), "a special file")
-                    raise PackError(f"{path} is {kind}. A task pack holds plain files and folders only: copy it in.")
+    try:
+        while waiting:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if not everything and (entry.name.startswith(".") or entry.name == "__pycache__"):
+                        continue
+                    path = Path(entry.path)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(path)
+                    else:
+                        _refuse_special(path, entry.stat(follow_symlinks=False).st_mode)
+                        found[path.relative_to(folder).as_posix()] = path
+    except OSError as error:
+        raise _unreadable(folder, error) from error
     return dict(sorted(found.items()))
 
 
+def _refuse_special(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "a special file")
+        raise PackError(f"{path} is {kind}. A task pack holds plain files and folders only: copy it in.")
+
+
+def _unreadable(path: Path, error: OSError) -> PackError:
+    return PackError(f"{error.filename or path} cannot be read: {error.strerror or error}.")
+
+
 def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256 of a file, in hexadecimal.
+
+    Raises:
+        PackError: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def write(path: Path, content: bytes, *, mode: int) -> None:
@@ -94,6 +112,12 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def readable_by_all(folder: Path) -> bool:
+    """Whether every user may read ``folder`` and all below it, given that they get to it."""
+    paths = [folder, *folder.rglob("*")]
+    return all(path.stat().st_mode & (mode := 0o005 if path.is_dir() else 0o004) == mode for path in paths)
 
 
 def remove(path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
 from openmle_env.task_registry import files, pack_yaml
+from openmle_env.task_registry.index import PACKS
 from openmle_env.task_registry.pack import PackConfig
 
 if TYPE_CHECKING:
@@ -57,12 +58,22 @@ class Pack:
     def spec(self) -> TaskSpec:
         """The specification as far as the pack states it: without the files, which are known once it is prepared.
 
-        Raises:
-            PackError: The pack states too little; prepare it first.
-        """
-        from openmle_env.task_registry.spec import build  # noqa: PLC0415  it imports this module
+        A pack that states too little for that, such as a plain OpenMLE folder, has to be prepared first.
 
-        return build(self, None)
+        Raises:
+            PackError: It states too little and is not prepared.
+        """
+        from openmle_env.task_registry import prepare, spec  # noqa: PLC0415  they import this module
+
+        if spec.is_stated(self):
+            return spec.build(self, None)
+        prepared = prepare.locate(self)
+        return spec.build(self, prepared.manifest if prepared else None)
+
+    @property
+    def address(self) -> str:
+        """What a command or `find` is given for this pack: the name of a built-in one, else its folder."""
+        return self.slug if self.root.parent == PACKS.resolve() else str(self.root)
 
     @cached_property
     def hash(self) -> str:
@@ -85,10 +96,12 @@ class Pack:
         """Read a text file of the pack.
 
         Raises:
-            PackError: It is not UTF-8.
+            PackError: It is not UTF-8, or cannot be read.
         """
         try:
             return self.members[name].read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise PackError(f"{self.members[name]} cannot be read: {error.strerror}.") from error
         except UnicodeDecodeError as error:
             raise PackError(f"{self.members[name]} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
 
@@ -118,6 +131,7 @@ def open_pack(folder: Path) -> Pack:
 def default_slug(root: Path) -> str:
     """The name of a pack that states none, made from its folder's.
 
+    >>> from pathlib import Path
     >>> default_slug(Path("/packs/My Task (2)"))
     'my-task-2'
     """

@@ -56,7 +56,7 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
     Raises:
         PackError: Sample submission, answers and what the pack states contradict each other, or the metric does not
             tell the answers from the sample submission.
-        SandboxUnavailableError: The pack's own metric could not be run.
+        InfrastructureError: The pack's own metric could not be run.
     """
     sample = public / SAMPLE.removeprefix("public/")
     submission = pack.config.submission or _infer(pack, sample, answers, public / "train.csv")

@@ -78,9 +78,10 @@ def read_whole(pack_hash: str, public: Path, private: Path) -> Manifest | None:
     path = private / MANIFEST
     try:
         manifest = Manifest.model_validate_json(path.read_bytes())
-        found = {f"public/{name}": file for name, file in files.tree(public).items()}
-        found |= {f"private/{name}": file for name, file in files.tree(private).items() if name != MANIFEST}
-    except (FileNotFoundError, NotADirectoryError, ValidationError, PackError):
+        found = {f"public/{name}": file for name, file in files.tree(public, everything=True).items()}
+        found |= {f"private/{name}": file for name, file in files.tree(private, everything=True).items()}
+        del found[f"private/{MANIFEST}"]
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValidationError, PackError):
         return None  # never made, removed, truncated, or a link where a file should be
     listed = {file.name: file for file in manifest.files}
     if manifest.format != FORMAT or manifest.pack != pack_hash or found.keys() != listed.keys():
@@ -89,7 +90,7 @@ def read_whole(pack_hash: str, public: Path, private: Path) -> Manifest | None:
         path.stat().st_size == listed[name].size and files.sha256(path) == listed[name].sha256
         for name, path in found.items()
     )
-    return manifest if whole and f"{ANSWERS}" in listed else None
+    return manifest if whole and ANSWERS in listed else None
 
 
 def describe(name: str, path: Path) -> PreparedFile:

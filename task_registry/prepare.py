@@ -7,8 +7,10 @@ the manifest and takes its place last, so that its presence means that everythin
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from openmle_env import settings
@@ -20,7 +22,7 @@ from openmle_env.task_registry.on_demand import SandboxOnDemand
 from openmle_env.types import MIB, ArtifactState, Fault, Job, Limits, ResultStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.folder import Pack
@@ -150,21 +152,19 @@ def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress)
 
 
 def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
-    settings_ = pack.config.preparation
-    job = Job(
-        program=Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8"),
-        inputs={"/data/raw": pack.root / "raw", "/pack": pack.root / "utils"},
-        collect=("public/", "private/"),
-        limits=Limits(
-            wall_seconds=settings_.seconds,
-            memory_mb=settings_.memory_mb,
-            file_mb=settings_.disk_mb,
-            work_mb=settings_.disk_mb,
-            output_mb=settings_.disk_mb,
-            artifact_mb=settings_.disk_mb,
-        ),
+    allowed = pack.config.preparation
+    limits = Limits(
+        wall_seconds=allowed.seconds,
+        memory_mb=allowed.memory_mb,
+        file_mb=allowed.disk_mb,
+        work_mb=allowed.disk_mb,
+        output_mb=allowed.disk_mb,
+        artifact_mb=allowed.disk_mb,
     )
-    execution = sandbox.run(job)
+    program = Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8")
+    with _inputs(pack) as inputs:
+        job = Job(program=program, inputs=inputs, collect=("public/", "private/"), limits=limits)
+        execution = sandbox.run(job)
     if execution.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"{pack.slug}: {PREPARE_SCRIPT} could not be run: {execution.reason}")
     if execution.status is not ResultStatus.SUCCESS:
@@ -180,10 +180,29 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
             )
         if artifact.state is ArtifactState.TOO_LARGE:
             raise PreparationError(
-                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than preparation.disk_mb={settings_.disk_mb} in pack.yaml "
+                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than preparation.disk_mb={allowed.disk_mb} in pack.yaml "
                 f"allows: {name} ({artifact.detail}). Raise it."
             )
     return {name: found.content for name, found in execution.artifacts.items() if found.state is ArtifactState.OK}
+
+
+@contextmanager
+def _inputs(pack: Pack) -> Iterator[dict[str, Path]]:
+    """The folders that the script sees; copied where another user, as whom it may run, could not read them."""
+    with ExitStack() as stack:
+        inputs = {}
+        for inside, part in (("/data/raw", "raw"), ("/pack", "utils")):
+            folder = pack.root / part
+            if not files.readable_by_all(folder):
+                closed = stack.enter_context(TemporaryDirectory(dir=settings.load().home))
+                folder = Path(closed) / "data"
+                for name, path in pack.members.items():
+                    if name.startswith(f"{part}/"):
+                        target = folder / name.removeprefix(f"{part}/")
+                        _make_parents(target, folder, mode=0o755)
+                        files.copy(path, target, mode=0o644)
+            inputs[inside] = folder
+        yield inputs
 
 
 def _compare(pack: Pack, first: Mapping[str, bytes | Path], second: Mapping[str, bytes]) -> None:
@@ -233,19 +252,22 @@ def _check_hashes(pack: Pack, found: Mapping[str, str]) -> None:
 def _write(contents: Contents, places: _Places) -> None:
     sizes = (len(source) if isinstance(source, bytes) else source.stat().st_size for source in contents.values())
     files.need_space(places.public.parent, sum(sizes) + SPARE_BYTES)
-    files.make_folder(places.new_public, mode=0o755)
-    files.make_folder(places.new_private, mode=0o700)
     for name, source in contents.items():
         is_public = name.startswith("public/")
         root = places.new_public if is_public else places.new_private
         target = _new_path(places, name)
-        for parent in reversed([folder for folder in target.parents if root in folder.parents]):
-            files.make_folder(parent, mode=0o755 if is_public else 0o700)
+        _make_parents(target, root, mode=0o755 if is_public else 0o700)
         mode = 0o644 if is_public else 0o600
         if isinstance(source, bytes):
             files.write(target, source, mode=mode)
         else:
             files.copy(source, target, mode=mode)
+
+
+def _make_parents(path: Path, root: Path, *, mode: int) -> None:
+    """Make the folders of ``path``, from ``root`` on."""
+    for folder in reversed([folder for folder in path.parents if folder == root or root in folder.parents]):
+        files.make_folder(folder, mode=mode)
 
 
 def _new_path(places: _Places, name: str) -> Path:

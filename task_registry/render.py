@@ -170,7 +170,7 @@ def card(task: Task | Pack) -> str:
         *([f"- Notes: {config.data.notes}"] if config.data.notes else []),
         f"- Pack: {pack.root}",
         f"- Pack hash: {pack.hash}",
-        f"- Prepared: {prepared.public if prepared else f'not yet; run `openmle prepare {pack.slug}`'}",
+        f"- Prepared: {prepared.public if prepared else f'not yet; run `openmle prepare {pack.address}`'}",
     ]
     if config.references:
         lines += ["", "## Reference scores", "", *_references(pack)]
@@ -236,5 +236,5 @@ def human_seconds(seconds: float) -> str:
     """
     for size, unit in ((3600, "hour"), (60, "minute")):
         if seconds >= size:
-            return f"{seconds / size:g} {unit}{'' if seconds == size else 's'}"
+            return f"{seconds / size:.3g} {unit}{'' if seconds == size else 's'}"
     return f"{seconds:g} second{'' if seconds == 1 else 's'}"

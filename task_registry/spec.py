@@ -25,7 +25,7 @@ def build(pack: Pack, manifest: Manifest | None) -> TaskSpec:
     if submission is None or rewards is None or higher_is_better is None:
         raise PackError(
             f"{pack.slug} is not prepared, and its pack.yaml does not state submission, metric direction and rewards. "
-            f"Prepare it first: openmle prepare {pack.root}"
+            f"Prepare it first: openmle prepare {pack.address}"
         )
     return TaskSpec(
         slug=config.slug,
@@ -44,6 +44,12 @@ def build(pack: Pack, manifest: Manifest | None) -> TaskSpec:
         reward_bounds=(rewards.worst, rewards.best),
         modules=config.modules,
     )
+
+
+def is_stated(pack: Pack) -> bool:
+    """Whether the pack itself states all that a specification needs beside the files."""
+    config = pack.config
+    return config.submission is not None and config.rewards is not None and _direction(pack) is not None
 
 
 def _direction(pack: Pack) -> bool | None:

@@ -49,12 +49,12 @@ class Family:
 
 
 _FOREST: Mapping[str, tuple[Value, ...]] = {
-    "n_estimators": (40, 80, 150, 300),
+    "n_estimators": (40, 80, 120, 250),
     "min_samples_leaf": (1, 2, 3, 5, 8),
     "max_features": (0.2, 0.35, 0.5, 0.75),
 }
 _HISTOGRAM: Mapping[str, tuple[Value, ...]] = {
-    "max_iter": (40, 80, 150, 300),
+    "max_iter": (40, 80, 120, 250),
     "learning_rate": (0.03, 0.06, 0.1, 0.2),
     "max_leaf_nodes": (5, 8, 15, 31),
     "min_samples_leaf": (5, 10, 20, 40),

@@ -86,7 +86,7 @@ FEATURE_CHOICES: Mapping[str, tuple[Value, ...]] = {
     "components": (0, 20, 50, 100),
 }
 """The values of each gene of `Features`; numbers are ordered, so that neighbours behave alike."""
-FOLDS = (2, 3, 5, 10)
+FOLDS = (2, 3, 5)
 ROWS = (0, 50_000, 20_000, 8_000, 3_000, 1_000)
 MAX_MODELS = 3
 

@@ -72,7 +72,7 @@ def draft(rng: random.Random, layout: Layout, family: str, *, plain: bool = Fals
     return Genome(
         models=(_random_model(rng, layout, family),),
         features=Features() if plain else features,
-        folds=3 if (layout.rows or 0) > 5_000 else 5,
+        folds=5 if (layout.rows or 1_000) < 500 else 3,
         rows=20_000 if too_many and not plain else 3_000 if too_many else 0,
         seed=rng.randrange(1_000_000),
     )

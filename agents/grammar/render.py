@@ -361,14 +361,13 @@ _CLASSES = """
 submission, scores = pd.DataFrame({ID: ids}), []
 for target in QUESTIONS:
     known = (answers[target] != "").to_numpy()
-    rows, y = X[known], answers[target].to_numpy()[known].astype(str)
-    classes, counts = np.unique(y, return_counts=True)
+    rows, labels = X[known], answers[target].to_numpy()[known].astype(str)
+    classes, y, counts = np.unique(labels, return_inverse=True, return_counts=True)  # learn() sees numbers
     splitter = StratifiedKFold if counts.min() >= FOLDS else KFold
     held_out = np.zeros((len(y), len(classes)))
     for fit, check in splitter(FOLDS, shuffle=True, random_state=SEED).split(rows, y):
-        seen = np.searchsorted(classes, np.unique(y[fit]))
-        held_out[np.ix_(check, seen)] = learn(rows[fit], y[fit], rows[check])
-    scores.append(score(y, GUESS, classes))
+        held_out[np.ix_(check, np.unique(y[fit]))] = learn(rows[fit], y[fit], rows[check])
+    scores.append(score(labels, GUESS, classes))
     predicted = learn(rows, y, X_test)
 """
 

@@ -33,9 +33,18 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
+def plain(text: str) -> str:
+    r"""Text without what would steer a terminal: a program may have written it.
+
+    >>> plain("red: \x1b[31m, bell: \a")
+    'red: �[31m, bell: �'
+    """
+    return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)
+
+
 def say(message: str) -> None:
-    """One line for a person, on stderr."""
-    console(stderr=True).print(message)
+    """Text for a person, on stderr."""
+    console(stderr=True).print(plain(message))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
@@ -48,7 +57,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
     for name in columns:
         made.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
+        made.add_row(*(Text(plain(cell)) for cell in row))
     console().print(made)
 
 
@@ -75,7 +84,7 @@ def progress(label: str) -> Iterator[Callable[[str, float], None]]:
 
     columns = (
         TextColumn("{task.fields[label]}", markup=False),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=16),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
         TextColumn("{task.description}", markup=False),

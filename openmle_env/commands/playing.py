@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.lookup import Task
 
+TAIL_LINES = 12
+"""How much of a failed program's error output is shown."""
+
 Feedback = Literal["validation", "validity", "none"]
 
 
@@ -74,7 +77,7 @@ def play_one(task: Task, box: Sandbox, order: Order) -> int:
     attempts: list[Attempt] = []
     try:
         with progress(task.spec.slug) as report:
-            report(f"program 1 of {total}", 0.0)
+            report(f"0/{total} starting", 0.0)
 
             def on_step(attempt: Attempt) -> None:
                 attempts.append(attempt)
@@ -93,6 +96,8 @@ def play_one(task: Task, box: Sandbox, order: Order) -> int:
         emit(_document(task, episode, order, box.name, env.folder))
     else:
         _print(task, episode, box.name, env.folder)
+        if order.strict:
+            _print_errors(episode)
     return code
 
 
@@ -100,8 +105,7 @@ def _live(attempts: Sequence[Attempt], total: int, *, higher_is_better: bool) ->
     last = attempts[-1].outcome
     scores = [attempt.outcome.score for attempt in attempts if attempt.outcome.score is not None]
     best = (max if higher_is_better else min)(scores) if scores else None
-    following = f"; now program {len(attempts) + 1} of {total}" if len(attempts) < total else ""
-    return f"program {last.index} {last.status}, {number(last.score)}; best {number(best)}{following}"
+    return f"{last.index}/{total} {last.status} {number(last.score)}, best {number(best)}"
 
 
 def _exit_code(episode: Episode, total: int, *, strict: bool) -> int:
@@ -109,6 +113,9 @@ def _exit_code(episode: Episode, total: int, *, strict: bool) -> int:
         return INFRASTRUCTURE
     if episode.fault is not None or episode.best is None:
         return FAILED
+    final = _final(episode)
+    if final and final.grade and not final.grade.valid:
+        return INFRASTRUCTURE if final.grade.status.fault is Fault.INFRASTRUCTURE else FAILED
     succeeded = [attempt for attempt in episode.attempts if attempt.outcome.status is ResultStatus.SUCCESS]
     return FAILED if strict and len(succeeded) < total else DONE
 
@@ -163,6 +170,15 @@ def _print(task: Task, episode: Episode, sandbox: str, folder: Path) -> None:
     console().print(f"Recorded in {folder}")
 
 
+def _print_errors(episode: Episode) -> None:
+    """The ends of the error output of failed programs, which whoever wrote them wants to see."""
+    for attempt in episode.attempts:
+        tail = attempt.outcome.execution.stderr.strip().splitlines()[-TAIL_LINES:]
+        if attempt.outcome.status is not ResultStatus.SUCCESS and tail:
+            say(f"Program {attempt.outcome.index} wrote on stderr, at the end:")
+            say("\n".join(f"  {line}" for line in tail))
+
+
 def _document(task: Task, episode: Episode, order: Order, sandbox: str, folder: Path) -> dict[str, Any]:
     final = _final(episode)
     return {
@@ -192,6 +208,7 @@ def _program(attempt: Attempt) -> dict[str, Any]:
         "sha256": outcome.program_sha256,
         "status": outcome.status.value,
         "reason": _why(attempt),
+        "stderr_tail": outcome.execution.stderr.splitlines()[-TAIL_LINES:],
         "problems": [asdict(problem) for problem in outcome.grade.problems] if outcome.grade else [],
         "validation_score": outcome.score,
         "reward": outcome.reward,

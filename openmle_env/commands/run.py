@@ -105,17 +105,21 @@ def read_program(path: Path) -> str:
     """Read a program's source.
 
     Raises:
-        UsageError: There is no such file, it is no plain file, is far too large, or is not UTF-8.
+        UsageError: It cannot be read, is no plain file, is far too large, or is not UTF-8.
     """
-    if not path.exists():
-        raise UsageError(f"There is no file {str(path)!r}. Give the path of a Python program.")
-    if not path.is_file():
-        raise UsageError(f"{str(path)!r} is not a plain file. Give the path of a Python program.")
-    size = path.stat().st_size
-    if size > MAX_PROGRAM_BYTES:
-        raise UsageError(f"{str(path)!r} has {size >> 20} MiB and is no program; {MAX_PROGRAM_BYTES >> 20} are read.")
     try:
+        if not path.exists():
+            raise UsageError(f"There is no file {str(path)!r}. Give the path of a Python program.")
+        if not path.is_file():
+            raise UsageError(f"{str(path)!r} is not a plain file. Give the path of a Python program.")
+        size = path.stat().st_size
+        if size > MAX_PROGRAM_BYTES:
+            raise UsageError(
+                f"{str(path)!r} has {size >> 20} MiB and is no program; at most {MAX_PROGRAM_BYTES >> 20} MiB are read."
+            )
         return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{str(path)!r} is not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}. "

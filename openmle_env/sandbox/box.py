@@ -7,6 +7,7 @@ configuration in the environment variable ``OPENMLE_BOX`` (`configuration`), and
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import threading
@@ -45,12 +46,20 @@ SUPERVISOR = (PYTHON, "-I", "-S", f"{INSIDE}/supervisor.py")
 
 READY_SECONDS = 60.0
 """How long a box may take until it is ready."""
+CLOSE_SECONDS = 5.0
+"""How long closing a sandbox may take."""
 GRACE_SECONDS = 10.0
 """How long after a program's deadline its box may still report, by the host's clock."""
 
 
 def configuration(
-    job: Job, *, modules: Sequence[str] = (), user: int | None = None, seccomp: str | None = None
+    job: Job,
+    *,
+    modules: Sequence[str] = (),
+    user: int | None = None,
+    seccomp: str | None = None,
+    child: str = f"{INSIDE}/child.py",
+    nice: int = 19,
 ) -> dict[str, str]:
     """The environment of a box's supervisor.
 
@@ -59,10 +68,13 @@ def configuration(
         modules: What is imported before the box is ready.
         user: The user that the supervisor has to become, where the backend starts it as root.
         seccomp: Path inside the box of a filter program that the supervisor has to load.
+        child: Path inside the box of the child's code.
+        nice: Priority of the program below its supervisor. In a cgroup of its own the lowest costs it nothing.
     """
     config = {
         "python": PYTHON,
-        "child": f"{INSIDE}/child.py",
+        "child": child,
+        "nice": nice,
         "threads": max(1, int(job.limits.cpus)),
         "modules": list(modules),
         "user": user,
@@ -108,7 +120,7 @@ class BoxSandbox(ABC):
     name: str
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._boxes: set[Box] = set()
         self._closed = False
 
@@ -135,14 +147,17 @@ class BoxSandbox(ABC):
         if cancel.cancelled:
             return cancelled("The run was cancelled before it started.", backend=self.name)
         box = self._open(job)
-        unregister = cancel.on_cancel(box.kill)
         try:
-            return self._run_in(box, job, cancel, began)
+            unregister = cancel.on_cancel(box.kill)
+            try:
+                return self._run_in(box, job, cancel, began)
+            finally:
+                unregister()
         finally:
-            unregister()
             box.close()
             with self._lock:
                 self._boxes.discard(box)
+                self._lock.notify_all()
 
     def _open(self, job: Job) -> Box:
         if self._is_closed():
@@ -167,6 +182,10 @@ class BoxSandbox(ABC):
             after = box.close()
             if cancel.cancelled or self._closed:
                 return self._cancelled(cancel, began)
+            if after.oom_kills:
+                raise UsageError(
+                    f"A memory limit of {job.limits.memory_mb:g} MiB is too small to start Python."
+                ) from error
             said = str(error) or box.diagnosis() or f"it was not ready within {READY_SECONDS:g} s"
             notes = f" ({'; '.join(after.notes)})" if after.notes else ""
             raise SandboxUnavailableError(
@@ -187,12 +206,14 @@ class BoxSandbox(ABC):
         return await run_in_thread(self, job, cancel)
 
     def close(self) -> None:
-        """Kill every running box; idempotent. Runs that are under way return ``cancelled``."""
+        """Kill every running box and wait until it is gone; idempotent. Runs under way return ``cancelled``."""
         with self._lock:
             self._closed = True
             boxes = list(self._boxes)
         for box in boxes:
             box.kill()
+        with self._lock:
+            self._lock.wait_for(lambda: not self._boxes, timeout=CLOSE_SECONDS)
 
 
 class _Runs(Protocol):
@@ -220,7 +241,8 @@ async def run_in_thread(sandbox: _Runs, job: Job, cancel: CancelToken | None) ->
             result = sandbox.run(job, cancel=token)
         except BaseException as error:  # noqa: BLE001  handed to the task that awaits it, whatever it is
             failure = error
-        if not loop.is_closed():
+        # A loop that was closed meanwhile has nobody left to tell.
+        with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, failure)
 
     threading.Thread(target=work, name="openmle-sandbox-run", daemon=True).start()
@@ -229,8 +251,7 @@ async def run_in_thread(sandbox: _Runs, job: Job, cancel: CancelToken | None) ->
     except asyncio.CancelledError:
         token.cancel()
         await asyncio.wait([done])
-        if done.exception() is None:
-            done.result()
+        done.exception()  # looked at, so that asyncio does not report it as lost
         raise
     finally:
         unlink()
@@ -248,7 +269,9 @@ def check_job(job: Job) -> None:
             or ".." in PurePosixPath(inside).parts
             or PurePosixPath(inside).parts[1] in _TAKEN
         ):
-            raise UsageError(f"Input path {inside!r} is not possible: give one such as '/data', outside system folders.")
+            raise UsageError(
+                f"Input path {inside!r} is not possible: give one such as '/data', outside system folders."
+            )
         if not source.exists():
             raise UsageError(f"Input {str(source)!r} for {inside!r} does not exist.")
     for name in job.collect:

@@ -15,18 +15,22 @@ import functools
 import importlib.util
 import itertools
 import os
+import py_compile
 import re
+import select
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
+import time
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import cgroup, packages, seccomp
-from openmle_env.sandbox.box import INSIDE, SUPERVISOR, USER, BoxSandbox, check_readable, configuration
+from openmle_env.sandbox.box import CLOSE_SECONDS, INSIDE, SUPERVISOR, USER, BoxSandbox, check_readable, configuration
 from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.verdict import Aftermath
 from openmle_env.types import MIB
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
 MINIMUM_VERSION = (0, 8)
 """The first with ``--disable-userns`` and sizes for tmpfs."""
 FILTER = f"{INSIDE}/seccomp.bpf"
+_SUPERVISOR = (*SUPERVISOR[:-1], f"{SUPERVISOR[-1]}c")
+_CHILD = f"{INSIDE}/child.pyc"
 WATCHED = "memory watched, not confined by a cgroup"
 
 _GUARD = """IFS='
@@ -196,10 +202,10 @@ class BubblewrapBox:
         self._end.close()
         os.close(self._lifeline)
         if self._guard.stderr is not None:
-            self._said = self._guard.stderr.read(1 << 16).decode(errors="replace").strip()
-            self._guard.stderr.close()
-        with self._killing:
-            self._guard.wait()
+            with self._guard.stderr as pipe:
+                self._said = _read_to_end(pipe.fileno(), CLOSE_SECONDS).decode(errors="replace").strip()
+        with self._killing, contextlib.suppress(subprocess.TimeoutExpired):  # killed; only a stuck kernel delays it
+            self._guard.wait(CLOSE_SECONDS)
         if self._group is not None and not self._group.remove():
             notes = (*notes, "its control group could not be removed")
         return Aftermath(oom_kills=oom_kills, peak_bytes=peak, notes=notes)
@@ -207,6 +213,17 @@ class BubblewrapBox:
     def diagnosis(self) -> str:
         """What bubblewrap or the supervisor wrote to standard error."""
         return self._said
+
+
+def _read_to_end(pipe: int, seconds: float) -> bytes:
+    """What comes until every process that holds the pipe is gone, within a bound on time and size."""
+    data, until = bytearray(), time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and select.select([pipe], [], [], left)[0]:
+        chunk = os.read(pipe, 1 << 16)
+        if not chunk:
+            break
+        data += chunk[: (1 << 16) - len(data)]
+    return bytes(data)
 
 
 def _start(job: Job, group: cgroup.Group | None) -> BubblewrapBox:
@@ -217,11 +234,12 @@ def _start(job: Job, group: cgroup.Group | None) -> BubblewrapBox:
     near, far = socket.socketpair()
     lifeline_read, lifeline = os.pipe()
     try:
-        inside = _arguments(job, user=user, root=root, files=files)
+        nice = 19 if group and "cpu" in group.controllers else 5  # alone, the lowest would starve on a busy machine
+        inside = _arguments(job, user=user, root=root, nice=nice, files=files)
         groups = "\n".join(str(path) for path in group.entrances) if group else ""
         folders = "\n".join(str(path) for path in group.folders) if group else ""
         guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside, *SUPERVISOR],
+            ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside, *_SUPERVISOR],
             stdin=lifeline_read,
             stdout=far.fileno(),
             stderr=subprocess.PIPE,
@@ -246,7 +264,7 @@ def _start(job: Job, group: cgroup.Group | None) -> BubblewrapBox:
     return BubblewrapBox(guard, near, lifeline, group, processes)
 
 
-def _arguments(job: Job, *, user: int, root: bool, files: list[int]) -> list[str]:
+def _arguments(job: Job, *, user: int, root: bool, nice: int, files: list[int]) -> list[str]:
     """Bubblewrap's arguments; opens the files that it copies and appends their descriptors to ``files``."""
     view = packages.view()
     result = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try"]
@@ -265,7 +283,8 @@ def _arguments(job: Job, *, user: int, root: bool, files: list[int]) -> list[str
     for place, folder in job.inputs.items():
         result += ["--ro-bind", str(folder.resolve()), place]
     result += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/work"]
-    variables = configuration(job, user=user if root else None, seccomp=FILTER)
+    become = user if root else None
+    variables = configuration(job, user=become, seccomp=FILTER, child=_CHILD, nice=nice)
     if view.library_path:
         variables["LD_LIBRARY_PATH"] = view.library_path
     for name, value in variables.items():
@@ -312,8 +331,13 @@ def _files() -> Mapping[str, bytes]:
     files = {place: text.encode() for place, text in _ETC.items()}
     files[f"{packages.VENV}/pyvenv.cfg"] = packages.pyvenv_cfg().encode()
     files[FILTER] = seccomp.bpf()
-    for name in ("supervisor.py", "child.py"):
-        files[f"{INSIDE}/{name}"] = (inside / name).read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        # Compiled here once instead of in each box: the interpreter there is this one.
+        for name in ("supervisor", "child"):
+            compiled = Path(folder, name)
+            source, mode = f"{INSIDE}/{name}.py", py_compile.PycInvalidationMode.UNCHECKED_HASH
+            py_compile.compile(str(inside / f"{name}.py"), str(compiled), source, doraise=True, invalidation_mode=mode)
+            files[f"{source}c"] = compiled.read_bytes()
     return files
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import os
 import socket
+import stat
 import threading
 import time
 from pathlib import Path
@@ -90,7 +93,7 @@ class DockerSandbox(BoxSandbox):
             UsageError: An input cannot be read by the user inside.
         """
         for source in job.inputs.values():
-            _check_readable(source)
+            _check_readable(source.resolve())
         with engine.connect() as client, contextlib.ExitStack() as undo:
             reaper.collect_once(client)
             info = self._engine_info(client)
@@ -167,7 +170,7 @@ class Container:
     def _oom_events(self, client: DockerClient) -> int:
         """Out-of-memory kills that the engine saw; it remembers them after the container has removed itself."""
         filters = {"container": self.id, "event": "oom"}
-        with engine.calling("say why a container ended"):
+        with engine.calling("say why a container ended"):  # waits a second: the event may come after the end
             events = client.events(since=self._since, until=int(time.time()) + 1, filters=filters, decode=True)
             return sum(1 for _ in events)
 
@@ -304,13 +307,24 @@ def _folders(limits: Limits) -> dict[str, str]:
 
 
 def _check_readable(source: Path) -> None:
-    """Refuse an input that the user inside cannot read; looks one level deep."""
-    for path in (source, *(sorted(source.iterdir()) if source.is_dir() else ())):
-        needed = 0o005 if path.is_dir() else 0o004
-        if path.stat().st_mode & needed != needed:
-            raise UsageError(
-                f"{str(path)!r} cannot be read by the user inside a container. Run: chmod -R o+rX {str(source)!r}"
-            )
+    """Refuse an input that the user inside cannot read; looks at the first files of a folder, not at all of a tree."""
+    try:
+        inner = [Path(entry.path) for entry in itertools.islice(os.scandir(source), 100)] if source.is_dir() else []
+        closed = next((path for path in (source, *inner) if not _readable_by_others(path)), None)
+    except PermissionError:
+        closed = source
+    if closed is not None:
+        raise UsageError(
+            f"{str(closed)!r} cannot be read by the user inside a container. Run: chmod -R o+rX {str(source)!r}"
+        )
+
+
+def _readable_by_others(path: Path) -> bool:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        return True  # where it leads is not part of the input
+    needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+    return mode & needed == needed
 
 
 def _remove(client: DockerClient, identity: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -18,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from openmle_env import settings
-from openmle_env.errors import OpenMLEError, SandboxUnavailableError
-from openmle_env.sandbox import engine, image_parts, reaper
-from openmle_env.sandbox.packages import REQUIRED
+from openmle_env.errors import DiskFullError, OpenMLEError, SandboxUnavailableError
+from openmle_env.sandbox import engine, image_parts, packages, reaper
 from openmle_env.types import Fault
 
 if TYPE_CHECKING:
@@ -36,7 +36,10 @@ _MODULES = ("numpy", "pandas", "scipy", "sklearn", "sklearn.ensemble", "sklearn.
 """Imported inside the new image before it gets its name."""
 _BASE_LABEL = f"{engine.LABEL}.base"
 _PULL_SECONDS = 30
-_BUILD_SECONDS = 600
+_BUILD_SECONDS = 1800
+"""The longest that compiling and trying a new image may take."""
+_KEEP_SECONDS = 6 * 3600.0
+"""When what a build that still lives has made counts as left behind."""
 _TRIAL = """
 import compileall, importlib, py_compile, sys
 for folder in sys.path:
@@ -48,7 +51,7 @@ for name in sys.argv[1:]:
 
 def recipe() -> str:
     """Hash of all that decides what is in the image: the library versions, the interpreter's, and the code here."""
-    versions = {name: item.version for name, item in image_parts.libraries().items()}
+    versions = sorted((item.metadata["Name"], item.version) for item in packages.distributions())
     code = [Path(path).read_text(encoding="utf-8") for path in (__file__, image_parts.__file__)]
     text = json.dumps([versions, sys.version_info[:3], code], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -91,22 +94,27 @@ def build(name: str | None = None, *, base: str = "auto", progress: Progress | N
 
     Raises:
         SandboxUnavailableError: No engine answers, the base cannot be had, or the image does not work.
+        DiskFullError: There is no space for the image's files.
     """
     name = name or settings.load().image
     report = progress or (lambda _text, _fraction: None)
-    libraries = image_parts.libraries()
-    with engine.connect() as client, tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as folder:
+    libraries = packages.distributions()
+    with (
+        _space(),
+        engine.connect() as client,
+        tempfile.TemporaryFile() as file,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         report("choosing the base", 0.0)
         base = _choose(client, base)
         machine = _machine(client)
-        copied = list(libraries.values())
-        if base != "host" and not all(image_parts.portable(item, machine) for item in copied):
+        if base != "host" and not all(image_parts.portable(item, machine) for item in libraries):
             report("fetching Linux wheels", 0.05)
-            image_parts.fetch(copied, machine, Path(folder))
-            copied = image_parts.unpacked(Path(folder))
-        report("copying " + ", ".join(f"{item} {libraries[item].version}" for item in REQUIRED), 0.1)
+            image_parts.fetch(libraries, machine, Path(folder))
+            libraries = image_parts.unpacked(Path(folder))
+        report(f"copying {len(libraries)} libraries", 0.1)
         layer = image_parts.Layer(cast("IO[bytes]", file))
-        extensions = image_parts.add_libraries(layer, copied)
+        extensions = image_parts.add_libraries(layer, libraries)
         report(f"copying the base ({base})", 0.3)
         if base == "host":
             interpreter = image_parts.add_interpreter(layer, extensions)
@@ -116,7 +124,7 @@ def build(name: str | None = None, *, base: str = "auto", progress: Progress | N
         image_parts.add_environment(layer, interpreter)
         layer.close()
         chunks = _chunks(cast("IO[bytes]", file), report)
-        raw = _import(client, chunks, changes=reaper.image_changes(_BUILD_SECONDS))
+        raw = _import(client, chunks, changes=reaper.image_changes(_KEEP_SECONDS))
         try:
             report("compiling and trying the libraries", 0.6)
             image = _finish(client, raw, name=name, base=base)
@@ -125,6 +133,19 @@ def build(name: str | None = None, *, base: str = "auto", progress: Progress | N
         report("done", 1.0)
         reaper.collect(client)
     return image
+
+
+@contextlib.contextmanager
+def _space() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise DiskFullError(
+            f"No space is left below {tempfile.gettempdir()!r}, where the image is put together; it needs about 1 GB. "
+            "Set TMPDIR to a folder with more space."
+        ) from error
 
 
 def _labels(client: DockerClient, name: str) -> dict[str, str] | None:
@@ -168,7 +189,7 @@ def _container(client: DockerClient, image: str, command: Sequence[str], **optio
     """A container of a build: not started, without network, and removed at the end."""
     with engine.calling(f"make a container of {image}"):
         container = client.containers.create(
-            image, list(command), network_mode="none", labels=reaper.labels(_BUILD_SECONDS), **options
+            image, list(command), network_mode="none", labels=reaper.labels(_KEEP_SECONDS), **options
         )
     try:
         yield container

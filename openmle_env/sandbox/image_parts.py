@@ -19,24 +19,22 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox.packages import LIBRARIES, REQUIRED
+from openmle_env.sandbox import packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import IO
 
-VENV = "opt/venv"
+VENV = packages.VENV.strip("/")
+SITE = packages.SITE_PACKAGES.strip("/")
 PYTHON = "python{}.{}".format(*sys.version_info[:2])
-SITE = f"{VENV}/lib/{PYTHON}/site-packages"
 RUNNER = 10001
 """User and group id that programs run as."""
 
 _TOOLS = ("sh", "cat", "cp", "echo", "env", "false", "grep", "head", "ls", "mkdir", "mv", "rm", "sleep", "tail", "true")
-_UNWANTED_FOLDERS = frozenset({"__pycache__", "test", "tests", "idlelib", "turtledemo", "ensurepip"})
+_UNWANTED_FOLDERS = packages.TEST_FOLDERS | {"__pycache__", "idlelib", "turtledemo", "ensurepip"}
 _UNWANTED_PATHS = (
-    "sklearn/datasets/data",
-    "sklearn/datasets/descr",
-    "sklearn/datasets/images",
+    *packages.DATA_FOLDERS,
     "etc/ssl",
     "etc/pki",
     "usr/share/ca-certificates",
@@ -59,7 +57,7 @@ def unwanted(name: str) -> bool:
     False
     """
     parts = PurePosixPath(name).parts
-    if "bin" not in parts and not _UNWANTED_FOLDERS.isdisjoint(parts):  # there is a command named test
+    if parts[-2:] != ("bin", "test") and not _UNWANTED_FOLDERS.isdisjoint(parts):  # there is a command named test
         return True
     path = f"/{'/'.join(parts)}/"
     return any(f"/{item}/" in path for item in _UNWANTED_PATHS)
@@ -80,7 +78,10 @@ class Layer:
         """Add one member, unless it is unwanted, of a special kind, or there already."""
         info.name = info.name.removeprefix("./").strip("/")
         regular = info.isreg() or info.isdir() or info.issym() or info.islnk()
-        if not info.name or not regular or unwanted(info.name) or info.name in self._names:
+        if not info.name or not regular or info.name in self._names:
+            return
+        # Unwanted folders stay as empty ones, as the embedded backend shows them: some libraries import them.
+        if unwanted(str(PurePosixPath(info.name).parent) if info.isdir() else info.name):
             return
         if info.islnk() and unwanted(info.linkname):
             return
@@ -213,8 +214,11 @@ def add_libraries(layer: Layer, distributions: Iterable[metadata.Distribution]) 
     extensions = []
     for distribution in distributions:
         for file in distribution.files or ():
-            if ".." in file.parts or unwanted(f"{SITE}/{file}"):
-                continue  # console scripts, and what must not be in the image
+            if ".." in file.parts:
+                continue  # a console script
+            if unwanted(f"{SITE}/{file}"):
+                layer.folder(str(PurePosixPath(SITE, file).parent))
+                continue
             path = Path(str(distribution.locate_file(file)))
             layer.file(f"{SITE}/{file}", path)
             if ".so" in path.suffixes:
@@ -234,34 +238,6 @@ def add_environment(layer: Layer, interpreter: str) -> None:
     layer.folder("tmp", mode=0o1777)
     layer.text("etc/passwd", f"root:x:0:0::/:/bin/sh\nrunner:x:{RUNNER}:{RUNNER}::/work:/bin/sh\n")
     layer.text("etc/group", f"root:x:0:\nrunner:x:{RUNNER}:\n")
-
-
-def libraries() -> dict[str, metadata.Distribution]:
-    """The installed distributions that programs may import, with all that they require, by normalised name.
-
-    Raises:
-        SandboxUnavailableError: A required one is not installed.
-    """
-    found: dict[str, metadata.Distribution] = {}
-    queue = list(LIBRARIES)
-    while queue:
-        name = queue.pop(0)
-        key = re.sub(r"[-_.]+", "-", name).lower()
-        if key in found:
-            continue
-        try:
-            found[key] = metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            if key in REQUIRED:
-                raise SandboxUnavailableError(
-                    f"The sandbox image needs the package {name!r}, which is not installed here: pip install {name}"
-                ) from None
-            continue  # optional, or a requirement on another platform
-        for requirement in found[key].requires or ():
-            wanted, _, marker = requirement.partition(";")
-            if "extra" not in marker:
-                queue.append(re.split(r"[^\w.-]", wanted.strip(), maxsplit=1)[0])
-    return dict(sorted(found.items()))
 
 
 def portable(distribution: metadata.Distribution, machine: str) -> bool:

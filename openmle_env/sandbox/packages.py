@@ -49,8 +49,8 @@ SITE_PACKAGES = f"{VENV}/lib/{_VERSION}/site-packages"
 _FORMAT = 1
 """Part of the cache's key: raise it when what is computed here changes."""
 
-_TEST_FOLDERS = frozenset(("tests", "test", "_tests"))
-_DATA_FOLDERS = (
+TEST_FOLDERS = frozenset(("tests", "test", "_tests"))
+DATA_FOLDERS = (
     *("sklearn/datasets/data", "sklearn/datasets/images", "sklearn/datasets/descr"),
     *("statsmodels/datasets", "skimage/data", "matplotlib/mpl-data/sample_data", "nltk/test"),
     *("seaborn/external/datasets", "torchvision/datasets/samplers/data", "catboost/data"),
@@ -198,7 +198,7 @@ def _masks_of_interpreter(folder: Path, place: str) -> list[str]:
 def _entries() -> dict[str, Path]:
     """Files and folders of the allowed distributions, by their name in site-packages."""
     result: dict[str, Path] = {}
-    for distribution in _closure():
+    for distribution in distributions():
         for name in _top_level(distribution):
             source = Path(str(distribution.locate_file(name)))
             if source.exists():
@@ -206,7 +206,7 @@ def _entries() -> dict[str, Path]:
     return result
 
 
-def _closure() -> list[metadata.Distribution]:
+def distributions() -> list[metadata.Distribution]:
     """The allowed distributions that are installed, with all that they require."""
     found: dict[str, metadata.Distribution] = {}
     waiting = list(LIBRARIES)
@@ -245,11 +245,11 @@ def _masks_of_package(source: Path, place: str) -> list[str]:
         return []
     result = [
         f"{place}/{known.partition('/')[2]}"
-        for known in _DATA_FOLDERS
+        for known in DATA_FOLDERS
         if known.startswith(source.name + "/") and (source.parent / known).is_dir()
     ]
     for folder, names, _ in os.walk(source):
-        tests = [name for name in names if name in _TEST_FOLDERS]
+        tests = [name for name in names if name in TEST_FOLDERS]
         here = place + folder[len(str(source)) :]
         result += [f"{here}/{name}" for name in tests]
         names[:] = sorted(name for name in names if name not in tests and name != "__pycache__")

@@ -96,12 +96,8 @@ def docker_report(image: str | None) -> BackendReport:
     try:
         exists = images.exists(image)
     except OpenMLEError as error:
-        remedy = (
-            "Start Docker Desktop."
-            if sys.platform == "darwin"
-            else "Install and start an engine: apt install docker.io"
-        )
-        return BackendReport(name="docker", usable=False, reason=str(error), remedy=remedy)
+        reason, _, remedy = str(error).partition(". ")
+        return BackendReport(name="docker", usable=False, reason=reason.removesuffix(".") + ".", remedy=remedy)
     if not exists:
         return BackendReport(
             name="docker",
@@ -158,4 +154,6 @@ def namespace_remedy(switches: Path) -> str:
             continue  # this kernel has no such switch
         if value == forbidding:
             return f"This kernel forbids ordinary users to make namespaces. Allow it: sudo {command}"
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        return "This is a container, which may make no other: start it with --privileged, or work outside of it."
     return ""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,11 +35,11 @@ def models(*, classifies: bool) -> st.SearchStrategy[Model]:
 
 
 def genomes(*, classifies: bool) -> st.SearchStrategy[Genome]:
-    features = st.fixed_dictionaries({name: st.sampled_from(options) for name, options in FEATURE_CHOICES.items()})
+    choices: dict[str, st.SearchStrategy[Any]] = {name: st.sampled_from(v) for name, v in FEATURE_CHOICES.items()}
     return st.builds(
         Genome,
         models=st.lists(models(classifies=classifies), min_size=1, max_size=MAX_MODELS).map(tuple),
-        features=features.map(lambda values: Features(**values)),
+        features=st.builds(Features, **choices),
         folds=st.sampled_from(FOLDS),
         rows=st.sampled_from(ROWS),
         seed=st.integers(0, 10**6),

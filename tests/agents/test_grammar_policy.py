@@ -55,7 +55,8 @@ def test_improvement_starts_from_the_best_in_the_metrics_direction() -> None:
 
 
 def test_hidden_scores_are_replaced_by_the_programs_own() -> None:
-    agent, history = GrammarAgent(), []
+    agent = GrammarAgent()
+    history: list[Attempt] = []
     for index, own in enumerate(["0.5", "0.6", "0.9", "0.1", "0.2"], 1):
         program = agent.propose(SPEC, history)
         outcome = make_outcome(program, index, score=None, stdout=f"noise\nFinal Validation Score: {own}\n")

@@ -14,7 +14,7 @@ from openmle_env.agents.grammar.operators import crossover, draft, generator, ne
 from openmle_env.agents.grammar.render import render
 from openmle_env.agents.grammar.scoring import SCORINGS, Goal
 from openmle_env.errors import UsageError
-from openmle_env.types import PublicFile
+from openmle_env.types import ColumnKind, PublicFile
 from tests.agents.grammar_tasks import make_spec
 from tests.agents.test_grammar_genome import genomes
 
@@ -38,9 +38,9 @@ NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(
 
 @given(genomes(classifies=True), NAMES, NAMES, NAMES, st.sampled_from(["label", "probability"]))
 def test_classifiers_are_valid_python_whatever_the_columns_are_called(
-    genome: Genome, key: str, target: str, other: str, kind: str
+    genome: Genome, key: str, target: str, other: str, kind: ColumnKind
 ) -> None:
-    spec = make_spec(kind=kind, targets=(target,), train=(key, other, target), test=(key, other))  # type: ignore[arg-type]  one of two literals
+    spec = make_spec(kind=kind, targets=(target,), train=(key, other, target), test=(key, other))
     _check(render(genome, read_layout(spec), Origin("draft")), genome, classifies=True, names=(key, target))
 
 
@@ -85,8 +85,8 @@ def test_every_step_of_a_long_walk_renders_valid_python(seed: int) -> None:
 
 @pytest.mark.parametrize("name", SCORINGS)
 def test_every_metric_renders(name: str) -> None:
-    kind = {Goal.LABELS: "label", Goal.PROBABILITIES: "probability"}.get(SCORINGS[name].goal, "number")
-    spec = make_spec(metric=name, kind=kind)  # type: ignore[arg-type]  literals, each of them a kind
+    kinds: dict[Goal, ColumnKind] = {Goal.LABELS: "label", Goal.PROBABILITIES: "probability", Goal.NUMBERS: "number"}
+    spec = make_spec(metric=name, kind=kinds[SCORINGS[name].goal])
     program = GrammarAgent().propose(spec, ())
     assert SCORINGS[name].expression in program
     assert "The task has another metric" not in program

@@ -1,4 +1,4 @@
-"""What happens to a command of its own process: Ctrl-C, a kill, no engine, a full disk, a closed pipe. Nothing is left."""
+"""Ctrl-C, a kill, no engine, a full disk, a closed pipe: what a process of its own says, and that it leaves nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,73 +70,70 @@ def sleeper(tmp_path: Path) -> tuple[Path, str]:
     return path, name
 
 
-@pytest.fixture
-def running(
-    pack: Path, sleeper: tuple[Path, str], write, usable, request
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A run whose first program is scored and whose second one sleeps right now."""
-    backend = request.param
-    usable(backend)
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """A driver whose first program was scored and whose second one sleeps right now."""
+
+    driver: subprocess.Popen[str]
+    backend: str
+    owner: str
+    """On its containers."""
+    name: str
+    """Of the process that sleeps."""
+
+    def wait_until_nothing_is_left(self) -> None:
+        wait_until(lambda: not processes(self.name), "the program to end")
+        if self.backend == "docker":
+            wait_until(lambda: not containers_of(self.owner), "the container to be removed")
+
+
+@pytest.fixture(params=BACKENDS)
+def running(pack: Path, sleeper: tuple[Path, str], write, usable, request) -> Iterator[Running]:
+    from openmle_env.sandbox import reaper
+
+    usable(request.param)
     path, name = sleeper
     first = write(f"open('/output/submission.csv', 'w').write({RIGHT!r})\n")
-    command = [*COMMAND, "run", str(pack), str(first), str(path), "--sandbox", backend]
+    command = [*COMMAND, "run", str(pack), str(first), str(path), "--sandbox", request.param]
     driver = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
         wait_until(lambda: bool(processes(name)) or driver.poll() is not None, "the program to run")
         assert driver.poll() is None, driver.communicate()
-        yield backend, driver
+        found = Running(driver=driver, backend=request.param, owner=reaper.owner(driver.pid), name=name)
+        assert request.param != "docker" or containers_of(found.owner)
+        yield found
     finally:
         driver.kill()
         driver.communicate()
 
 
-@pytest.mark.parametrize("running", BACKENDS, indirect=True)
-def test_ctrl_c_ends_the_box_and_keeps_the_record(running, sleeper, tmp_path) -> None:
-    from openmle_env.sandbox import reaper
-
-    backend, driver = running
-    owner = reaper.owner(driver.pid)
-    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does: to the whole group
-    _, stderr = driver.communicate(timeout=PATIENCE)
-    assert driver.returncode == 130
+def test_ctrl_c_ends_the_box_and_keeps_the_record(running: Running, tmp_path) -> None:
+    os.killpg(running.driver.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    _, stderr = running.driver.communicate(timeout=PATIENCE)
+    assert running.driver.returncode == 130
     assert "Stopped after 1 of 2 programs" in stderr
     assert "Traceback" not in stderr
     (folder,) = (tmp_path / "runs").iterdir()
     assert str(folder) in stderr
     (step,) = (folder / "steps.jsonl").read_text().splitlines()
     assert json.loads(step)["status"] == "success"
-    wait_until(lambda: not processes(sleeper[1]), "the program to end")
-    if backend == "docker":
-        assert containers_of(owner) == []
+    running.wait_until_nothing_is_left()
 
 
-@pytest.mark.parametrize("running", BACKENDS, indirect=True)
-def test_terminate_ends_the_box(running, sleeper) -> None:
-    from openmle_env.sandbox import reaper
-
-    backend, driver = running
-    owner = reaper.owner(driver.pid)
-    driver.terminate()
-    _, stderr = driver.communicate(timeout=PATIENCE)
-    assert driver.returncode == 128 + signal.SIGTERM, stderr
-    wait_until(lambda: not processes(sleeper[1]), "the program to end")
-    if backend == "docker":
-        assert containers_of(owner) == []
+def test_terminate_ends_the_box(running: Running) -> None:
+    running.driver.terminate()
+    _, stderr = running.driver.communicate(timeout=PATIENCE)
+    assert running.driver.returncode == 128 + signal.SIGTERM, stderr
+    assert "Traceback" not in stderr
+    running.wait_until_nothing_is_left()
 
 
-@pytest.mark.parametrize("running", BACKENDS, indirect=True)
-def test_kill_of_the_driver_leaves_nothing_running_and_a_whole_record(running, sleeper, tmp_path) -> None:
-    from openmle_env.sandbox import reaper
-
-    backend, driver = running
-    owner = reaper.owner(driver.pid)
-    driver.kill()
-    driver.communicate(timeout=PATIENCE)
-    wait_until(lambda: not processes(sleeper[1]), "the program to end")
-    if backend == "docker":
-        wait_until(lambda: not containers_of(owner), "the container to be removed")
+def test_kill_of_the_driver_leaves_nothing_running_and_a_whole_record(running: Running, tmp_path) -> None:
+    running.driver.kill()
+    running.driver.communicate(timeout=PATIENCE)
+    running.wait_until_nothing_is_left()
     (folder,) = (tmp_path / "runs").iterdir()
     assert [json.loads(line)["index"] for line in (folder / "steps.jsonl").read_text().splitlines()] == [1]
     assert not (folder / "final.json").exists()
@@ -158,24 +156,12 @@ def test_full_disk_is_told_and_earlier_records_are_whole(pack, write, tmp_path) 
         pytest.skip("only root can mount a small file system to fill")
     runs = tmp_path / "small"
     runs.mkdir()
-    large = write("x = 1\n" * 30_000)
-    run = [
-        *COMMAND,
-        "run",
-        str(pack),
-        str(write(program(ZEROS))),
-        str(large),
-        "--sandbox",
-        "scripted",
-        "--runs",
-        str(runs),
-    ]
-    script = (
-        'mount -t tmpfs -o size=64k none "$1" || exit 77; shift; "$@"; code=$?; cat "$OLD"/*/steps.jsonl; exit $code'
-    )
+    programs = [str(write(program(ZEROS))), str(write("x = 1\n" * 30_000))]
+    run = [*COMMAND, "run", str(pack), *programs, "--sandbox", "scripted", "--runs", str(runs)]
+    script = 'mount -t tmpfs -o size=64k none "$RUNS" || exit 77; "$@"; code=$?; cat "$RUNS"/*/steps.jsonl; exit $code'
     done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script, "sh", str(runs), *run],
-        env={**os.environ, "OLD": str(runs)}, capture_output=True, text=True, check=False, timeout=PATIENCE,
+        ["unshare", "--mount", "sh", "-c", script, "sh", *run],
+        env={**os.environ, "RUNS": str(runs)}, capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     if done.returncode == 77:
         pytest.skip(f"no file system can be mounted here: {done.stderr}")

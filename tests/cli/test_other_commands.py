@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -150,3 +152,23 @@ def test_doctor_without_a_sandbox_exits_with_3_and_says_what_to_do(openmle, monk
     result = openmle("doctor")
     assert result.code == 3
     assert "Install bubblewrap." in result.stderr
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("numpy", "pandas", "sklearn", "docker", "pydantic", "yaml", "gymnasium")
+    code = f"import sys, openmle_env.main as m; m.invoke(['--help']); print([n for n in {heavy} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_bug_shows_its_traceback_and_asks_for_a_report() -> None:
+    code = (
+        "from openmle_env import main\n"
+        "def broken(arguments): raise RuntimeError('a bug')\n"
+        "main.invoke = broken\n"
+        "main.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "RuntimeError: a bug" in done.stderr
+    assert "Please report it" in done.stderr

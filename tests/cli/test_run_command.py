@@ -28,7 +28,7 @@ def test_table_for_people_shows_status_scores_reason_and_folder(openmle, pack, b
     assert result.code == 1
     for shown in ("success", "1.00000", "timeout", "Scripted: timeout.", "program 1, selected", "Recorded in"):
         assert shown in result.stdout
-    assert "program 2 timeout" in result.stderr  # progress, where it is no terminal
+    assert "2/2 timeout -, best 1.00000" in result.stderr  # progress, where it is no terminal
 
 
 @pytest.mark.parametrize(
@@ -127,3 +127,11 @@ def test_unknown_sandbox_is_wrong_use_with_a_hint(openmle, pack, write) -> None:
     result = openmle("run", pack, write(program(RIGHT)), "--sandbox", "doker")
     assert result.code == 2
     assert "Did you mean 'docker'?" in result.stderr
+
+
+def test_error_output_of_a_failed_program_is_shown_and_cannot_steer_the_terminal(openmle, pack, write) -> None:
+    failing = program(status="code_execution_error", stderr="Traceback\nNameError: \x1b]0;owned\x07 is not defined\n")
+    result = openmle("run", pack, write(failing), "--sandbox", "scripted")
+    assert result.code == 1
+    assert "NameError: \ufffd]0;owned\ufffd is not defined" in result.stderr
+    assert "\x1b" not in result.stderr

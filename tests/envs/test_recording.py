@@ -4,6 +4,9 @@ import errno
 import json
 import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -18,7 +21,6 @@ from tests.envs.tiny import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Make = Callable[..., TaskEnv]
 
@@ -160,3 +162,30 @@ def test_the_runs_folder_comes_from_the_settings(
     assert recorder.folder.parent == tmp_path / "elsewhere"
     assert stat.S_ISDIR((recorder.folder / "programs").stat().st_mode)
     assert json.loads((recorder.folder / "run.json").read_text())["format"] == recording.FORMAT
+
+
+def test_a_kill_in_mid_run_leaves_whole_files(pack: Path, tmp_path: Path) -> None:
+    code = f"""
+import sys
+from pathlib import Path
+from openmle_env.envs.recording import EpisodeRecorder
+from openmle_env.envs.task_env import TaskEnv
+from tests.envs.tiny import Box, program
+
+box = Box()
+env = EpisodeRecorder(TaskEnv(Path({str(pack)!r}), sandbox=box), {str(tmp_path / "runs")!r})
+env.reset(seed=1)
+env.step(program(0.9))
+box.meet = lambda: print("running", flush=True)
+env.step("hang")
+"""
+    root = Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=root) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        process.kill()
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert names(folder) == {"run.json", "steps.jsonl", "programs/0001.py", "programs/0002.py"}
+    assert json.loads((folder / "run.json").read_text())["seed"] == 1
+    assert [record["status"] for record in lines(folder)] == ["success"]
+    assert (folder / "programs/0002.py").read_text() == "hang"

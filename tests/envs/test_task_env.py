@@ -346,7 +346,7 @@ def test_the_score_itself_as_reward(make_env: Make) -> None:
 
 @pytest.mark.parametrize("reward", ["medal", "rank"])
 def test_rewards_from_a_leaderboard_need_one(make_env: Make, reward: str) -> None:
-    with pytest.raises(UsageError, match=r"'tiny' has none.*'normalized'"):
+    with pytest.raises(UsageError, match=r"does not exist for task 'tiny'.*'normalized'"):
         make_env(reward=reward)
 
 
@@ -457,6 +457,28 @@ def test_close_closes_its_own_sandbox_once(pack: Path, box: Box, monkeypatch: py
     env.close()
     env.close()
     assert box.closed == 1
+
+
+def test_close_during_a_reset_leaves_no_sandbox(pack: Path, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    env = TaskEnv(pack)
+
+    def create(name: str) -> Box:
+        env.close()
+        return box
+
+    monkeypatch.setattr("openmle_env.sandbox.select.create", create)
+    with pytest.raises(UsageError, match="closed"):
+        env.reset()
+    assert box.closed == 1
+
+
+def test_auto_follows_the_setting(pack: Path, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("openmle_env.sandbox.select.create", lambda name: asked.append(name) or box)
+    monkeypatch.setenv("OPENMLE_SANDBOX", "bubblewrap")
+    for name in ("auto", "docker"):
+        TaskEnv(pack, sandbox=name).reset()
+    assert asked == ["bubblewrap", "docker"]
 
 
 def test_copies_start_afresh(pack: Path) -> None:

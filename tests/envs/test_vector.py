@@ -13,7 +13,7 @@ from openmle_env.envs.task_env import FINISH, TaskEnv
 from openmle_env.envs.vector import ThreadVectorEnv, make_vector
 from openmle_env.errors import UsageError
 from openmle_env.types import ResultStatus
-from tests.envs.tiny import Box, make_pack, program
+from tests.envs.tiny import Box, make_pack, program, submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,7 +174,6 @@ def test_an_interrupted_step_ends_what_runs(pack: Path, monkeypatch: pytest.Monk
     def interrupt(futures: Any) -> None:
         for box in boxes:
             assert box.running.wait(60)
-        monkeypatch.undo()
         waiting.extend(futures)
         raise KeyboardInterrupt
 
@@ -209,6 +208,27 @@ def test_asynchronous_workers_play_and_batch_texts(pack: Path, context: str, sha
         assert first["feedback"] == ("", "")
         observations = vector.step((FINISH, "timeout"))[0]
         assert observations["programs_left"].tolist() == [[3], [2]]
+    finally:
+        vector.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_make_vec_in_gymnasiums_own_modes(pack: Path, mode: str) -> None:
+    import json
+
+    from gymnasium.envs.registration import EnvSpec
+
+    from openmle_env.envs.registration import ENTRY_POINT
+
+    spec = EnvSpec("OpenMLE/tiny-v0", entry_point=ENTRY_POINT, nondeterministic=True, kwargs={"task": str(pack)})
+    vector = gymnasium.make_vec(spec, num_envs=2, vectorization_mode=mode, sandbox="scripted")
+    try:
+        vector.reset(seed=1)
+        orders = json.dumps({"submission": submission(1.0), "wall_seconds": 2.0})
+        _, rewards, _, _, infos = vector.step((f"# scripted: {orders}\npass", "pass"))
+        assert rewards.tolist() == [1.0, 0.0]
+        assert infos["wall_seconds"].tolist() == [2.0, 0.0]
     finally:
         vector.close()
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import math
 import stat
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -201,6 +203,20 @@ def test_a_failed_scorer_gives_no_score(survival: SubmissionSchema, answers: Pat
         "why",
         ("w",),
     )
+
+
+def test_a_column_of_the_split_that_is_not_there(survival: SubmissionSchema, answers: Path) -> None:
+    with pytest.raises(PackError, match="the column 'Part' that states the split is missing"):
+        make(survival, answers, split_column="Part").load()
+
+
+def test_heavy_libraries_are_not_imported() -> None:
+    code = (
+        "import sys, openmle_env.graders.grader, openmle_env.graders.pack_metric, openmle_env.graders.rewards\n"
+        "print([name for name in ('numpy', 'pandas', 'sklearn', 'yaml', 'pydantic') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_wrong_construction(survival: SubmissionSchema, answers: Path) -> None:

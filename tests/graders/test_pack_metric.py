@@ -201,6 +201,15 @@ def test_frames_hold_what_was_submitted(tmp_path: Path, process: PlainProcess) -
     assert grade.score == 0.1 + 0.30000000000000004
 
 
+def test_integers_beyond_64_bits(tmp_path: Path, process: PlainProcess) -> None:
+    schema = SubmissionSchema(id=Column(name="id", kind="integer"), targets=(Column(name="target", kind="integer"),))
+    answers = tmp_path / "a.csv"
+    answers.write_text(f"id,target\n{10**30},{2**63 - 1}\n7,{-(2**63)}\n")
+    made = Grader(schema=schema, metric=PackMetric(write(tmp_path), process), answers=answers, split="none")
+    assert made.grade(answers.read_bytes(), Part.ALL).score == 1.0
+    assert made.grade(f"id,target\n{10**30},{2**63}\n7,{-(2**63)}\n".encode(), Part.ALL).score == 0.5
+
+
 class Scripted:
     """A sandbox that gives one execution, or raises."""
 
@@ -256,9 +265,9 @@ def test_a_box_that_fails_tells_no_direction(tmp_path: Path) -> None:
 
 @pytest.mark.bubblewrap
 def test_in_a_real_box(survival: SubmissionSchema, tmp_path: Path) -> None:
-    from openmle_env.sandbox import select
+    from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 
-    box = select.create("bubblewrap")
+    box = BubblewrapSandbox()
     try:
         made = grader(survival, tmp_path, PackMetric(write(tmp_path), box))
         assert made.higher_is_better is True

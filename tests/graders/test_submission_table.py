@@ -32,6 +32,7 @@ def refusal(content: bytes) -> Refused:
         PLAIN,
         b"\xef\xbb\xbf" + PLAIN,
         b"\xef\xbb\xbf\xef\xbb\xbf" + PLAIN,
+        b'\xef\xbb\xbf"\xef\xbb\xbfid","target"\n"1","a"\n"2","b"\n',
         b'\xef\xbb\xbf"id","target"\n"1","a"\n"2","b"\n',
         PLAIN.replace(b"\n", b"\r\n"),
         PLAIN.replace(b"\n", b"\r"),

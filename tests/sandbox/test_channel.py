@@ -105,7 +105,7 @@ def test_no_bytes_make_it_raise(data: bytes, start: bytes) -> None:
 
 
 def test_total_bytes_are_capped() -> None:
-    channel = Channel(Stored(frame(b"O", bytes(5000)) * 10), max_bytes=9000)
+    channel = Channel(Stored(frame(b"O", bytes(5000)) * 10, 5005), max_bytes=9000)
     channel.read_frame(time.monotonic() + 60)
     with pytest.raises(ProtocolError, match="more bytes"):
         channel.read_frame(time.monotonic() + 60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import selectors
@@ -18,7 +19,7 @@ import pytest
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox import engine, reaper
-from openmle_env.sandbox.docker import DockerSandbox
+from openmle_env.sandbox.docker import AttachedStream, Container, DockerSandbox
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import Fault, Job, Limits, ResultStatus
 
@@ -142,6 +143,25 @@ def test_memory_filled_through_files_is_the_programs_fault(docker_sandbox):
     assert execution.status.fault is Fault.AGENT
 
 
+def test_the_engine_is_asked_whether_a_box_without_last_word_ran_out_of_memory(docker_image):
+    with engine.connect() as client:
+        made = client.containers.create(
+            docker_image,
+            ["python", "-c", "bytearray(1 << 30)"],
+            labels=reaper.labels(PATIENCE),
+            network_mode="none",
+            mem_limit=50 << 20,
+            memswap_limit=50 << 20,
+            stdin_open=True,
+        )
+        stream = AttachedStream(client.api.attach_socket(made.id, {"stdout": 1, "stream": 1}))
+        box = Container(made.id, stream, Limits(), client.info(), notes=())
+        made.start()
+    assert stream.receive(PATIENCE) == b""
+    assert box.close().oom_kills == 1
+    assert mine() == []
+
+
 def test_cancelling_ends_a_run_and_removes_its_container(docker_sandbox):
     token = CancelToken()
     with ThreadPoolExecutor(1) as pool:
@@ -150,6 +170,35 @@ def test_cancelling_ends_a_run_and_removes_its_container(docker_sandbox):
         token.cancel()
         assert running.result(PATIENCE).status is ResultStatus.CANCELLED
     assert mine() == []
+
+
+def test_cancelling_a_task_removes_its_container(docker_sandbox):
+    async def main() -> None:
+        task = asyncio.create_task(docker_sandbox.arun(Job(program=SLEEP)))
+        assert await asyncio.to_thread(wait_until, a_box_runs)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert mine() == []
+
+
+def test_ctrl_c_leaves_no_container(docker_image):
+    program = f"""
+from openmle_env.sandbox.docker import DockerSandbox
+from openmle_env.types import Job
+DockerSandbox({docker_image!r}).run(Job(program={SLEEP!r}))
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as driver:
+        owner = reaper.owner(driver.pid)
+        try:
+            assert wait_until(lambda: any(item["State"] == "running" for item in containers(owner)))
+            driver.send_signal(signal.SIGINT)
+            driver.wait(PATIENCE)
+            assert not containers(owner)
+        finally:
+            driver.kill()
 
 
 def test_closing_ends_every_run(docker_image):
@@ -193,6 +242,7 @@ def test_an_input_that_the_user_inside_cannot_read_is_refused(docker_sandbox, tm
     tmp_path.chmod(0o755)
     (tmp_path / "train.csv").write_text("x")
     (tmp_path / "train.csv").chmod(0o600)
+    (tmp_path / "nowhere").symlink_to("missing")
     with pytest.raises(UsageError, match=r"chmod -R o\+rX"):
         docker_sandbox.run(Job(program=GOOD, inputs={"/data": tmp_path}))
 

@@ -15,7 +15,9 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 def decide(code: bytes, number: int, argument: int = 0, *, architecture: int = ARCHITECTURES["x86_64"]) -> int:
-    data = struct.pack("=iIQ6Q", number if number < 1 << 31 else number - (1 << 32), architecture, 0, argument, *[0] * 5)
+    data = struct.pack(
+        "=iIQ6Q", number if number < 1 << 31 else number - (1 << 32), architecture, 0, argument, *[0] * 5
+    )
     instructions = list(struct.iter_unpack("=HBBI", code))
     accumulator, place = 0, 0
     while True:
@@ -78,7 +80,7 @@ def test_rules_on_arguments(call: int, argument: int, decision: int) -> None:
     [101, 165, 166, 155, 161, 272, 308, 310, 311, 321, 323, 425, 426, 427, 105, 106, 117, 119, 246, 169],
 )
 def test_dangerous_calls_are_denied(number: int) -> None:
-    """ptrace, mounts, namespaces, other processes' memory, bpf, userfaultfd, io_uring, changing the user, kexec, reboot."""
+    """Tracing, mounts, namespaces, other processes' memory, bpf, io_uring, changing the user, kexec, reboot."""
     assert decide(seccomp.bpf("x86_64"), number) == error(errno.EPERM)
 
 

@@ -81,7 +81,7 @@ def test_the_index_is_printed(capsys):
     assert index.main(["--wirte"]) == 2
 
 
-def test_a_sandbox_is_started_only_where_code_has_to_run(write_pack, finished, unfinished, home, box, monkeypatch):
+def test_a_sandbox_is_started_only_where_code_has_to_run(write_pack, finished, unfinished, box, monkeypatch):
     made = []
 
     def create(name, *, image=None):

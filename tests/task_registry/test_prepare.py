@@ -76,6 +76,26 @@ def test_the_script_sees_raw_and_its_own_folder_only(make_pack, unfinished, box)
     assert box.jobs[0].inputs["/data/raw"] == pack.root / "raw"
 
 
+def test_a_pack_that_only_its_owner_may_read(make_pack, unfinished, box, home):
+    pack = make_pack(unfinished)
+    open_ = prepare(pack, sandbox=box)
+    shutil.rmtree(home)
+    for path in (pack.root / "raw", *pack.members.values()):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    real_run, seen = box.run, []
+
+    def run(job, *, cancel=None):
+        seen.extend(
+            (inside, mode(path), {mode(file) for file in path.iterdir()}) for inside, path in job.inputs.items()
+        )
+        return real_run(job, cancel=cancel)
+
+    box.run = run
+    assert prepare(pack, sandbox=box) == open_
+    assert seen == [("/data/raw", 0o755, {0o644}), ("/pack", 0o755, {0o644})] * 2
+    assert sorted(path.name for path in home.iterdir()) == ["answers", "data", "locks"]
+
+
 def test_a_second_time_nothing_runs_and_nothing_is_written(make_pack, unfinished, box, home):
     pack = make_pack(unfinished)
     first = prepare(pack, sandbox=box)
@@ -106,13 +126,17 @@ def _add(path: Path) -> None:
     (path.parent / "extra.csv").write_text("id\n")
 
 
+def _hide(path: Path) -> None:
+    (path.parent / ".extra").write_text("x")
+
+
 def _link(path: Path) -> None:
     copy = path.parent.parent.parent / "copy"
     path.rename(copy)
     path.symlink_to(copy)
 
 
-@pytest.mark.parametrize("damage", [_change, _truncate, Path.unlink, _add, _link])
+@pytest.mark.parametrize("damage", [_change, _truncate, Path.unlink, _add, _hide, _link])
 @pytest.mark.parametrize("place", ["public", "answers", "manifest"])
 def test_a_damaged_cache_is_made_again(make_pack, unfinished, box, damage, place):
     pack = make_pack(unfinished)

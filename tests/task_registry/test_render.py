@@ -80,7 +80,9 @@ def test_the_card_says_where_things_come_from(box, home):
 
 
 def test_the_card_of_a_plain_pack(make_pack, finished, home):
-    text = card(make_pack(finished))
+    pack = make_pack(finished)
+    text = card(pack)
+    assert f"openmle prepare {pack.root}`" in text
     assert "Metric: its own, utils/metric.py" in text
     assert "Licence of the data: not stated" in text
     assert "Reference scores" not in text

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from openmle_env.baselines.references import deviations, measure, versions
-from openmle_env.errors import PackError
+from openmle_env.errors import PackError, PreparationError
 from openmle_env.sandbox import select
 from openmle_env.task_registry.lookup import load_task
+from openmle_env.task_registry.prepare import prepare
 from openmle_env.types import Job, Part, ResultStatus
 
 if TYPE_CHECKING:
@@ -122,16 +124,23 @@ def test_references_score_what_is_recorded(task, box):
     assert versions(task, box).startswith("Python 3")
 
 
+@pytest.fixture
+def bubblewrap(home):
+    """Skipped where it does not work; in CI it has to."""
+    report = next(report for report in select.survey() if report.name == "bubblewrap")
+    if not (report.usable or os.environ.get("CI")):
+        pytest.skip(report.reason)
+    sandbox = select.create("bubblewrap")
+    yield sandbox
+    sandbox.close()
+
+
 @pytest.mark.bubblewrap
-def test_references_score_what_is_recorded_in_a_real_box(home):
-    with_box = select.create("bubblewrap")
-    try:
-        task = load_task("titanic", sandbox=with_box)
-        check_references(task, with_box)
-        assert run(task, with_box, task.oracle_program()).score == 1.0
-        assert run(task, with_box, task.broken_program()).status is ResultStatus.SUBMISSION_INVALID
-    finally:
-        with_box.close()
+def test_references_score_what_is_recorded_in_a_real_box(bubblewrap):
+    task = load_task("titanic", sandbox=bubblewrap)
+    check_references(task, bubblewrap)
+    assert run(task, bubblewrap, task.oracle_program()).score == 1.0
+    assert run(task, bubblewrap, task.broken_program()).status is ResultStatus.SUBMISSION_INVALID
 
 
 def test_a_wrong_record_is_noticed(task):
@@ -175,3 +184,17 @@ def test_a_pack_without_a_broken_program_has_one(write_pack, finished, box):
     task = load_task(write_pack(finished, {"pack.yaml": "metric: {name: accuracy}"}), sandbox=box)
     assert run(task, box, task.broken_program()).status is ResultStatus.SUBMISSION_INVALID
     assert run(task, box, task.oracle_program()).score == 1.0
+
+
+@pytest.mark.bubblewrap
+def test_a_script_that_leaves_links_is_refused_by_a_real_box(make_pack, unfinished, bubblewrap):
+    script = unfinished["utils/prepare.py"] + "    (public / 'link.csv').symlink_to('/etc/hostname')\n"
+    with pytest.raises(PreparationError, match=r"left public/link\.csv, which is a symbolic link"):
+        prepare(make_pack(unfinished, {"utils/prepare.py": script}), sandbox=bubblewrap)
+
+
+@pytest.mark.bubblewrap
+def test_a_plain_pack_works_in_a_real_box(write_pack, finished, bubblewrap):
+    task = load_task(write_pack(finished), sandbox=bubblewrap)
+    assert task.spec.reward_bounds[1] == 1.0
+    assert run(task, bubblewrap, task.oracle_program()).score == 1.0

