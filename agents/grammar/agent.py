@@ -64,7 +64,7 @@ class GrammarAgent:
         self, spec: TaskSpec, layout: Layout, history: Sequence[Attempt], trials: list[_Trial]
     ) -> tuple[Genome, Origin]:
         rng = generator(self.seed, spec.slug, len(history))
-        families = family_order(generator(self.seed, spec.slug, -1), layout)
+        families = family_order(generator(self.seed, spec.slug, -1))
         failed = bool(history) and history[-1].outcome.status.fault is Fault.AGENT
         if failed and trials and trials[-1].index == len(history):
             repaired = _debug(layout, trials[-1], history[-1].outcome.status)

@@ -40,8 +40,8 @@ class Family:
     """Parameters whose smaller values run faster, roughly in proportion."""
     scaled: bool = False
     """Whether features need one common scale."""
-    rows: int = 1_000_000
-    """Training rows above which it is too slow for a first draft."""
+    rows: int = 50_000
+    """Training rows that a draft takes at most; one of `genome.ROWS`."""
 
     def estimator(self, *, classifies: bool) -> Estimator:
         """The classifier or the regressor."""
@@ -97,7 +97,7 @@ FAMILIES: Mapping[str, Family] = {
         title="random forest",
         weight=4,
         cost=("n_estimators",),
-        rows=100_000,
+        rows=8_000,
         classifier=Estimator(
             module="sklearn.ensemble",
             name="RandomForestClassifier",
@@ -116,7 +116,7 @@ FAMILIES: Mapping[str, Family] = {
         title="extremely randomised trees",
         weight=3,
         cost=("n_estimators",),
-        rows=100_000,
+        rows=8_000,
         classifier=Estimator(
             module="sklearn.ensemble",
             name="ExtraTreesClassifier",
@@ -153,7 +153,7 @@ FAMILIES: Mapping[str, Family] = {
         title="gradient boosting",
         weight=3,
         cost=("n_estimators", "max_depth"),
-        rows=20_000,
+        rows=8_000,
         classifier=Estimator(
             module="sklearn.ensemble",
             name="GradientBoostingClassifier",
@@ -168,7 +168,7 @@ FAMILIES: Mapping[str, Family] = {
         title="nearest neighbours",
         weight=0.4,
         scaled=True,
-        rows=30_000,
+        rows=20_000,
         classifier=Estimator(module="sklearn.neighbors", name="KNeighborsClassifier", choices=_NEIGHBORS),
         regressor=Estimator(module="sklearn.neighbors", name="KNeighborsRegressor", choices=_NEIGHBORS),
     ),
@@ -176,7 +176,7 @@ FAMILIES: Mapping[str, Family] = {
         title="support vector machine",
         weight=2,
         scaled=True,
-        rows=8_000,
+        rows=3_000,
         classifier=Estimator(module="sklearn.svm", name="SVC", choices=_KERNEL, weighs_classes=True, calibrated=True),
         regressor=Estimator(module="sklearn.svm", name="SVR", choices=_KERNEL),
     ),

@@ -45,10 +45,9 @@ def generator(*key: int | str) -> random.Random:
     return random.Random(repr(key))  # noqa: S311  for a search that has to be repeatable, not for secrets
 
 
-def family_order(rng: random.Random, layout: Layout) -> list[str]:
-    """All families that can cope with the task's number of rows; the stronger ones tend to come first."""
-    fitting = [name for name, family in FAMILIES.items() if (layout.rows or 0) <= family.rows]
-    return sorted(fitting, key=lambda name: rng.random() ** (1 / FAMILIES[name].weight), reverse=True)
+def family_order(rng: random.Random) -> list[str]:
+    """All families in a random order in which the stronger ones tend to come first."""
+    return sorted(FAMILIES, key=lambda name: rng.random() ** (1 / FAMILIES[name].weight), reverse=True)
 
 
 def draft(rng: random.Random, layout: Layout, family: str, *, plain: bool = False) -> Genome:
@@ -68,12 +67,12 @@ def draft(rng: random.Random, layout: Layout, family: str, *, plain: bool = Fals
         crosses=rng.random() < (0.6 if scaled else 0.2),
         components=rng.choice((20, 50)),
     )
-    too_many = (layout.rows or 0) > 20_000
+    most = FAMILIES[family].rows if not plain else min(FAMILIES[family].rows, 8_000)
     return Genome(
         models=(_random_model(rng, layout, family),),
         features=Features() if plain else features,
         folds=5 if (layout.rows or 1_000) < 500 else 3,
-        rows=20_000 if too_many and not plain else 3_000 if too_many else 0,
+        rows=0 if layout.rows is not None and layout.rows <= most else most,
         seed=rng.randrange(1_000_000),
     )
 

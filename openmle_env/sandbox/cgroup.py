@@ -212,9 +212,9 @@ def _sweep(folder: Path) -> None:
 
 
 def _start_time(pid: int) -> str:
-    """When a process started, in clock ticks since boot: with its number it names the process for good."""
+    """When a living process started, in clock ticks since boot: with its number it names the process for good."""
     fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
-    return fields[19] if len(fields) > 19 else ""
+    return fields[19] if len(fields) > 19 and fields[0] != "Z" else ""
 
 
 def _read(path: Path) -> str:

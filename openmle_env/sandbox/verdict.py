@@ -72,9 +72,9 @@ def judge(job: Job, report: Report, after: Aftermath, *, backend: str, total_sec
     oom_kills = max(after.oom_kills, final.oom_kills if final else 0)
     status, reason = _status(job, report, oom_kills, stderr)
     if final and final.processes_killed:
-        notes.append(f"{final.processes_killed} processes outlived the program and were killed")
+        notes.append(f"processes that outlived the program and were killed: {final.processes_killed}")
     if final and oom_kills and status is not ResultStatus.OUT_OF_MEMORY:
-        notes.append(f"{oom_kills} of the program's processes were killed for memory")
+        notes.append(f"processes of the program that were killed for memory: {oom_kills}")
     peak = after.peak_bytes if after.peak_bytes is not None else final.peak_bytes if final else None
     return Execution(
         status=status,

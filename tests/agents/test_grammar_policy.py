@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmle_env.agents.grammar import GrammarAgent
-from openmle_env.agents.grammar.genome import Features, Genome, Origin, decode
+from openmle_env.agents.grammar.families import FAMILIES
+from openmle_env.agents.grammar.genome import ROWS, Features, Genome, Origin, decode
 from openmle_env.agents.grammar.layout import read_layout
 from openmle_env.agents.grammar.operators import (
     cheaper,
@@ -79,11 +80,12 @@ def test_a_timeout_is_answered_with_less_and_less_work_until_nothing_is_left() -
     history = play_by_hand(GrammarAgent(), spec, [TIMEOUT] * 12)
     read_all = [read(attempt.program) for attempt in history]
     rows = [genome.rows for genome, _ in read_all]
-    assert rows[:4] == [20_000, 8_000, 3_000, 1_000]
-    assert [origin.operator for _, origin in read_all[:4]] == ["draft", "debug", "debug", "debug"]
+    first = next(index for index, value in enumerate(rows) if value == 1_000)
+    assert rows[: first + 1] == [value for value in (50_000, 20_000, 8_000, 3_000, 1_000) if value <= rows[0]]
+    assert [origin.operator for _, origin in read_all[: first + 1]] == ["draft", *["debug"] * first]
     again = next(index for index, (_, origin) in enumerate(read_all[1:], 1) if origin.operator == "draft")
     assert read_all[again][0].models[0].family != read_all[0][0].models[0].family
-    assert 0 < read_all[again][0].rows < 20_000
+    assert 0 < read_all[again][0].rows <= 8_000
 
 
 def test_faults_of_the_machine_are_not_repaired() -> None:
@@ -177,8 +179,17 @@ def test_debugging_ends() -> None:
     assert 1 < steps < 8
 
 
-def test_large_tables_leave_slow_families_out() -> None:
-    small = family_order(generator(0), LAYOUT)
-    large = family_order(generator(0), read_layout(make_spec(rows=500_000)))
-    assert {"svm", "neighbors", "gradient_boosting"} <= set(small)
-    assert set(large) == {"linear", "hist_boosting", "bayes"}
+@pytest.mark.parametrize("family", FAMILIES)
+def test_drafts_sample_the_rows_of_large_tables(family: str) -> None:
+    assert FAMILIES[family].rows in ROWS
+    assert draft(generator(0), LAYOUT, family).rows == 0
+    for rows in (50_000_000, None):
+        large = read_layout(make_spec(rows=rows))
+        assert draft(generator(0), large, family).rows == FAMILIES[family].rows
+        assert draft(generator(0), large, family, plain=True).rows <= 8_000
+
+
+def test_every_family_comes_in_time_and_the_stronger_ones_sooner() -> None:
+    orders = [family_order(generator(seed)) for seed in range(200)]
+    assert all(sorted(order) == sorted(FAMILIES) for order in orders)
+    assert sum(order.index("random_forest") for order in orders) < sum(order.index("bayes") for order in orders)

@@ -231,8 +231,8 @@ class Log:
     def finish(self) -> None:
         """Send the tail."""
         self._trim()
-        if self._tail:
-            send(self.kind.lower(), bytes(self._tail))
+        for start in range(0, len(self._tail), CHUNK):
+            send(self.kind.lower(), bytes(self._tail[start : start + CHUNK]))
 
     def _trim(self) -> None:
         del self._tail[: max(0, len(self._tail) - self._tail_size)]
@@ -323,7 +323,7 @@ class Run:
                         break
                     if pid == self.child.pid:
                         self.wait_status = status
-                    else:
+                    elif os.waitstatus_to_exitcode(status) == -signal.SIGKILL:
                         self.strays += 1
             except ChildProcessError:
                 return

@@ -1,0 +1,46 @@
+"""The whole path: the grammar agent plays a real task in a real box."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import gymnasium
+import pytest
+
+import openmle_env  # noqa: F401  registers the environments
+from openmle_env.agents.episode import play
+from openmle_env.agents.grammar import GrammarAgent
+from openmle_env.sandbox import select
+from openmle_env.types import ResultStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from openmle_env.sandbox.protocol import Sandbox
+
+
+@pytest.fixture
+def bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """Skipped where it does not work; in CI it has to."""
+    monkeypatch.setenv("OPENMLE_HOME", str(tmp_path / "home"))
+    report = next(report for report in select.survey() if report.name == "bubblewrap")
+    if not (report.usable or os.environ.get("CI")):
+        pytest.skip(report.reason)
+    sandbox = select.create("bubblewrap")
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.mark.bubblewrap
+def test_four_programs_on_titanic_are_valid_and_better_than_nobody_survives(bubblewrap: Sandbox) -> None:
+    with gymnasium.make("OpenMLE/titanic-v0", sandbox=bubblewrap, programs=4) as env:
+        episode = play(env, GrammarAgent(seed=0), seed=0)
+    assert [attempt.outcome.status for attempt in episode.attempts] == [ResultStatus.SUCCESS] * 4
+    assert all(attempt.outcome.execution.stderr == "" for attempt in episode.attempts)
+    assert all("Final Validation Score: 0." in attempt.outcome.execution.stdout for attempt in episode.attempts)
+    assert episode.fault is None
+    assert episode.best is not None
+    assert episode.final.validation_score == episode.best.outcome.score
+    assert episode.final.test_score > 0.7  # 0.62 is what the sample submission gets
