@@ -71,6 +71,7 @@ def play(
     spec = getattr(env.unwrapped, "task_spec", None)  # read after the reset: preparing a task lists its files
     if not isinstance(spec, TaskSpec):
         raise UsageError(f"{env} has no task_spec. Make the environment with gymnasium.make('OpenMLE/<task>-v0').")
+    validity = getattr(getattr(env.unwrapped, "options", None), "feedback", "validation") != "none"
     attempts: list[Attempt] = []
     shown: list[Attempt] = []
     total, terminated, truncated = 0.0, False, False
@@ -82,7 +83,7 @@ def play(
         outcome = info.get("outcome")
         if isinstance(outcome, Outcome):  # none comes with an action that only ends the episode
             attempts.append(Attempt(program, outcome))
-            shown.append(_as_shown(attempts[-1], observation))
+            shown.append(_as_shown(attempts[-1], observation, validity=validity))
             if on_step is not None:
                 on_step(attempts[-1])
     fault = info.get("fault")
@@ -96,14 +97,15 @@ def play(
     )
 
 
-def _as_shown(attempt: Attempt, observation: object) -> Attempt:
+def _as_shown(attempt: Attempt, observation: object, *, validity: bool) -> Attempt:
+    """The attempt as the observation tells it; without ``validity`` no grade is left, whatever it said."""
     if not isinstance(observation, Mapping) or not {"status", "has_score"} <= observation.keys():
         return attempt  # a wrapper made something else of it
-    from openmle_env.envs.observation import STATUSES  # noqa: PLC0415  gymnasium and numpy come with it
+    from openmle_env.envs.observation import STATUSES  # gymnasium and numpy come with it
 
     outcome = attempt.outcome
     status = STATUSES[int(observation["status"])] or outcome.status
-    if status is not outcome.status:
+    if not validity or status is not outcome.status:
         return Attempt(attempt.program, replace(outcome, status=status, grade=None, reward=0.0))
     if outcome.grade is not None and outcome.score is not None and not observation["has_score"]:
         return Attempt(attempt.program, replace(outcome, grade=replace(outcome.grade, score=None), reward=0.0))

@@ -53,8 +53,8 @@ def register(entries: Iterable[IndexEntry]) -> None:
     Raises:
         UsageError: An id is taken by something else, or is not one that Gymnasium can parse.
     """
-    from gymnasium import error  # noqa: PLC0415  see the module's docstring
-    from gymnasium.envs.registration import EnvSpec, registry  # noqa: PLC0415
+    from gymnasium import error  # see the module's docstring
+    from gymnasium.envs.registration import EnvSpec, registry
 
     new: dict[str, EnvSpec] = {}
     for entry in entries:
@@ -80,7 +80,7 @@ def register(entries: Iterable[IndexEntry]) -> None:
 
 
 def _insert_builtin() -> None:
-    from openmle_env.task_registry import index  # noqa: PLC0415  read only where there is a registry to fill
+    from openmle_env.task_registry import index  # read only where there is a registry to fill
 
     register(index.builtin().values())
 

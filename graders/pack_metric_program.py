@@ -116,7 +116,7 @@ def find_class(module: ModuleType, warnings: list[str]) -> type[Any]:
 
 def read(path: Path, types: dict[str, str]) -> pd.DataFrame:
     """A data frame; columns of the schema have its types, the others those that pandas sees in them."""
-    import pandas as pd  # noqa: PLC0415  only needed to score
+    import pandas as pd  # only needed to score
 
     names = pd.read_csv(path, nrows=0).columns
     blank = {name: [""] for name in names if types.get(name) not in {"str", "bool"}}

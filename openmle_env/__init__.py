@@ -34,7 +34,7 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415  imports email and more
+        from importlib.metadata import version  # imports email and more
 
         value: Any = version("openmle-env")
     elif name in _LAZY:

@@ -35,7 +35,7 @@ app.command("doctor")(doctor.doctor)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version  # noqa: PLC0415  10 ms that only this option needs
+        from importlib.metadata import version  # 10 ms that only this option needs
 
         typer.echo(f"openmle {version('openmle-env')}")
         raise typer.Exit

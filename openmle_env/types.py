@@ -145,7 +145,7 @@ class Limits:
     """The largest artifact, and the sum of all artifacts, that is read back."""
 
     def __post_init__(self) -> None:
-        from openmle_env.errors import UsageError  # noqa: PLC0415  errors imports Fault from here
+        from openmle_env.errors import UsageError  # errors imports Fault from here
 
         for item in fields(self):
             value = getattr(self, item.name)

@@ -63,7 +63,7 @@ class Pack:
         Raises:
             PackError: It states too little and is not prepared.
         """
-        from openmle_env.task_registry import prepare, spec  # noqa: PLC0415  they import this module
+        from openmle_env.task_registry import prepare, spec  # they import this module
 
         if spec.is_stated(self):
             return spec.build(self, None)
@@ -181,8 +181,8 @@ def _check(pack: Pack) -> None:
 
 
 def _check_metric(pack: Pack) -> None:
-    from openmle_env.errors import UnknownNameError  # noqa: PLC0415
-    from openmle_env.graders import metrics  # noqa: PLC0415  imports numpy
+    from openmle_env.errors import UnknownNameError
+    from openmle_env.graders import metrics  # imports numpy
 
     stated = pack.config.metric
     if stated.name == "pack":

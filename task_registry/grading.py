@@ -61,8 +61,8 @@ def make_grader(
         PackError: The metric is not defined for the targets.
         SandboxUnavailableError: The pack's own metric needs a sandbox and there is none.
     """
-    from openmle_env.graders.grader import Grader  # noqa: PLC0415  imports numpy
-    from openmle_env.graders.pack_metric import PackMetric  # noqa: PLC0415
+    from openmle_env.graders.grader import Grader  # imports numpy
+    from openmle_env.graders.pack_metric import PackMetric
 
     config = pack.config
     own = config.metric.name == "pack"

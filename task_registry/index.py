@@ -44,8 +44,8 @@ def render() -> str:
     Raises:
         PackError: A pack cannot be used, or its folder has another name than its task.
     """
-    from openmle_env.errors import PackError  # noqa: PLC0415
-    from openmle_env.task_registry.folder import open_pack  # noqa: PLC0415  imports pydantic
+    from openmle_env.errors import PackError
+    from openmle_env.task_registry.folder import open_pack  # imports pydantic
 
     entries = []
     for folder in sorted(path for path in PACKS.iterdir() if path.is_dir() and not path.name.startswith(("_", "."))):

@@ -54,6 +54,7 @@ def load_task(
     *,
     sandbox: Sandbox | None = None,
     progress: Callable[[str, float], None] | None = None,
+    force: bool = False,
 ) -> Task:
     """Find a task, prepare it if that was not done before, and verify every byte of it.
 
@@ -61,6 +62,7 @@ def load_task(
         name_or_path: As for `find`.
         sandbox: Where the pack's own code runs. Left out, the one of the settings is started if any has to run.
         progress: Told what is being done, and the share that is done, from 0 to 1.
+        force: Prepare it again, even if it is there and whole.
 
     Raises:
         UnknownNameError: As for `find`.
@@ -71,7 +73,7 @@ def load_task(
         InfrastructureError: The cache's folder cannot be written.
     """
     pack = find(name_or_path)
-    prepared = prepare(pack, sandbox=sandbox, progress=progress)
+    prepared = prepare(pack, sandbox=sandbox, progress=progress, force=force)
     return Task(
         spec=spec.build(pack, prepared.manifest),
         pack=pack,

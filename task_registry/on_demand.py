@@ -27,8 +27,8 @@ class SandboxOnDemand(AbstractContextManager["SandboxOnDemand"]):
         if self._given is not None:
             return self._given
         if self._own is None:
-            from openmle_env import settings  # noqa: PLC0415
-            from openmle_env.sandbox import select  # noqa: PLC0415  loads the backends
+            from openmle_env import settings
+            from openmle_env.sandbox import select  # loads the backends
 
             wanted = settings.load()
             self._own = select.create(wanted.sandbox, image=wanted.image)

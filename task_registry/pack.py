@@ -270,7 +270,7 @@ class PackConfig(Block):
     @field_validator("limits")
     @classmethod
     def _limits_exist(cls, value: dict[str, int | float]) -> dict[str, int | float]:
-        from openmle_env.errors import unknown_name  # noqa: PLC0415  only needed to word the error
+        from openmle_env.errors import unknown_name  # only needed to word the error
 
         known = Limits.__dataclass_fields__
         for name in value:

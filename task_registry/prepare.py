@@ -71,7 +71,9 @@ def locate(pack: Pack) -> Prepared | None:
     return _prepared(places, manifest) if manifest else None
 
 
-def prepare(pack: Pack, *, sandbox: Sandbox | None = None, progress: Progress | None = None) -> Prepared:
+def prepare(
+    pack: Pack, *, sandbox: Sandbox | None = None, progress: Progress | None = None, force: bool = False
+) -> Prepared:
     """Make a task's data, or verify what was made before.
 
     Safe to call from several processes at once: one makes the data, the others wait. A cache that was changed, cut or
@@ -81,6 +83,7 @@ def prepare(pack: Pack, *, sandbox: Sandbox | None = None, progress: Progress | 
         pack: An opened pack.
         sandbox: Where the pack's own code runs. Left out, the one of the settings is started if any code has to run.
         progress: Told what is being done, and the share that is done, from 0 to 1.
+        force: Make the data again, even if it is there and whole; the old data stays until the new is.
 
     Raises:
         PackError: What was made is not what the pack says, or nothing could be graded by it.
@@ -98,7 +101,7 @@ def prepare(pack: Pack, *, sandbox: Sandbox | None = None, progress: Progress | 
         files.make_folder(places.private.parent, mode=0o700)
         with files.locked(places.lock, lambda: tell(f"{pack.slug}: waiting for another process", 0.0)):
             tell(f"{pack.slug}: verifying", 0.0)
-            manifest = read_whole(pack.hash, places.public, places.private)
+            manifest = None if force else read_whole(pack.hash, places.public, places.private)
             if manifest is None:
                 with SandboxOnDemand(sandbox) as on_demand:
                     manifest = _make(pack, places, on_demand, tell)

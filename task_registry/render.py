@@ -142,8 +142,8 @@ def card(task: Task | Pack) -> str:
 
     Nothing is prepared or run.
     """
-    from openmle_env.task_registry.folder import Pack  # noqa: PLC0415  imports pydantic
-    from openmle_env.task_registry.prepare import locate  # noqa: PLC0415
+    from openmle_env.task_registry.folder import Pack  # imports pydantic
+    from openmle_env.task_registry.prepare import locate
 
     pack = task if isinstance(task, Pack) else task.pack
     prepared = locate(pack)

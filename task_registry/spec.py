@@ -53,7 +53,7 @@ def is_stated(pack: Pack) -> bool:
 
 
 def _direction(pack: Pack) -> bool | None:
-    from openmle_env.graders import metrics  # noqa: PLC0415  imports numpy
+    from openmle_env.graders import metrics  # imports numpy
 
     stated = pack.config.metric
     return stated.higher_is_better if stated.name == "pack" else metrics.get(stated.name).higher_is_better

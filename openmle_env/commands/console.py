@@ -28,7 +28,7 @@ def emit(document: Mapping[str, object] | Sequence[object]) -> None:
 
 def console(*, stderr: bool = False) -> Console:
     """A rich console that takes no text for markup, so that file names and messages are printed as they are."""
-    from rich.console import Console  # noqa: PLC0415  30 ms that `openmle --version` does not need
+    from rich.console import Console  # 30 ms that `openmle --version` does not need
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
@@ -49,9 +49,9 @@ def say(message: str) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Print a table on stdout; the columns named in ``right`` are aligned to the right."""
-    from rich import box  # noqa: PLC0415  see console
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich import box  # see console
+    from rich.table import Table
+    from rich.text import Text
 
     made = Table(title=Text(title) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for name in columns:
@@ -80,7 +80,7 @@ def progress(label: str) -> Iterator[Callable[[str, float], None]]:
         yield line
         return
 
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415  see console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # see console
 
     columns = (
         TextColumn("{task.fields[label]}", markup=False),

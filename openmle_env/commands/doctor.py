@@ -20,7 +20,7 @@ LOW_DISK_MB = 1024
 
 def doctor(*, as_json: AsJson = False) -> int:
     """Check this machine: sandboxes, confinement, settings, versions and disk space."""
-    from openmle_env.sandbox.select import create, survey  # noqa: PLC0415  reaches for engines
+    from openmle_env.sandbox.select import create, survey  # reaches for engines
 
     chosen = settings.load()
     used, confinement, trouble = "", None, ""
@@ -54,9 +54,9 @@ def doctor(*, as_json: AsJson = False) -> int:
     rows = [[backend.name, "yes" if backend.usable else "no", backend.reason, backend.remedy] for backend in backends]
     table("Sandboxes", ("name", "usable", "why", "what to do"), rows)
     if confinement:
-        kinds = {"CPU": confinement.cpu, "inodes": confinement.inodes, "network": confinement.network}
-        words = [f"memory {confinement.memory}", *(f"{kind} {'yes' if on else 'no'}" for kind, on in kinds.items())]
-        table("Confined", ("what",), [[", ".join(words)], *([detail] for detail in confinement.details)])
+        kinds = {"CPU": confinement.cpu, "number of files": confinement.inodes, "network": confinement.network}
+        rows = [["memory", confinement.memory], *([kind, "yes" if on else "no"] for kind, on in kinds.items())]
+        table("Confined", ("what", "how"), [*rows, *(["note", detail] for detail in confinement.details)])
     table(
         "Settings", ("variable", "value"), [[f"{settings.PREFIX}{key.upper()}", value] for key, value in values.items()]
     )
@@ -71,7 +71,7 @@ def doctor(*, as_json: AsJson = False) -> int:
 
 
 def _versions() -> dict[str, str | None]:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  10 ms
+    from importlib.metadata import PackageNotFoundError, version  # 10 ms
 
     found: dict[str, str | None] = {"python": platform.python_version(), "kernel": platform.release()}
     for package in PACKAGES:

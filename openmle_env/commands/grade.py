@@ -106,9 +106,9 @@ def _print(result: Grade, *, higher_is_better: bool) -> None:
 
 
 def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, bool]:
-    from openmle_env.task_registry.grading import make_grader  # noqa: PLC0415  pydantic and more
-    from openmle_env.task_registry.lookup import load_task  # noqa: PLC0415
-    from openmle_env.task_registry.on_demand import SandboxOnDemand  # noqa: PLC0415
+    from openmle_env.task_registry.grading import make_grader  # pydantic and more
+    from openmle_env.task_registry.lookup import load_task
+    from openmle_env.task_registry.on_demand import SandboxOnDemand
 
     task = load_task(name)
     with SandboxOnDemand(None) as sandbox:
@@ -117,9 +117,9 @@ def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, bool]:
 
 
 def _by_answers(answers: Path, submission: Path, metric: str, columns: _Columns) -> tuple[Grade, bool]:
-    from openmle_env.graders import metrics  # noqa: PLC0415  numpy
-    from openmle_env.graders.grader import Grader  # noqa: PLC0415
-    from openmle_env.graders.table import Refused, read_bytes, read_table  # noqa: PLC0415
+    from openmle_env.graders import metrics  # numpy
+    from openmle_env.graders.grader import Grader
+    from openmle_env.graders.table import Refused, read_bytes, read_table
 
     accepted = metrics.get(metric).kinds
     if not answers.is_file():

@@ -56,11 +56,11 @@ def play_one(task: Task, box: Sandbox, order: Order) -> int:
         InfrastructureError: The episode could not be recorded, or no program could be run.
         UsageError: The agent cannot work on this task.
     """
-    import gymnasium  # noqa: PLC0415  only the command that runs pays for it
+    import gymnasium  # only the command that runs pays for it
 
-    from openmle_env.agents.episode import play  # noqa: PLC0415
-    from openmle_env.envs.recording import EpisodeRecorder  # noqa: PLC0415
-    from openmle_env.envs.registration import ENTRY_POINT, environment_id  # noqa: PLC0415
+    from openmle_env.agents.episode import play
+    from openmle_env.envs.recording import EpisodeRecorder
+    from openmle_env.envs.registration import ENTRY_POINT, environment_id
 
     # A spec of its own, not the registered one: the task may be a folder, which has no id in the registry.
     entry = gymnasium.envs.registration.EnvSpec(environment_id(task.spec.slug), entry_point=ENTRY_POINT)

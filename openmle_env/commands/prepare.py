@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Annotated
 
 import typer
@@ -19,18 +18,15 @@ def prepare(
     as_json: AsJson = False,
 ) -> None:
     """Make the data of tasks; what is there already is verified."""
-    from openmle_env.task_registry.lookup import find, load_task  # noqa: PLC0415  pandas, pydantic and more
-    from openmle_env.task_registry.prepare import locate  # noqa: PLC0415
+    from openmle_env.task_registry.lookup import find, load_task  # pandas, pydantic and more
+    from openmle_env.task_registry.prepare import locate
 
     packs = [(name, find(name)) for name in tasks]  # a misspelt name ends it before anything is made
     documents = []
     for name, pack in packs:
-        before = locate(pack)
-        if before and force:
-            shutil.rmtree(before.answers.parent)  # the folder whose presence says that a task is whole
+        made = force or locate(pack) is None
         with progress("preparing") as report:
-            task = load_task(name, progress=report)
-        made = not before or force
+            task = load_task(name, progress=report, force=force)
         documents.append({"task": pack.slug, "version": task.spec.version, "hash": pack.hash,
                           "made": made, "public": str(task.public)})  # fmt: skip
         if not as_json:

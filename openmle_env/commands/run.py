@@ -73,8 +73,8 @@ def run(
         runs=(runs or chosen.runs).expanduser().absolute(),
         as_json=as_json,
     )
-    from openmle_env.sandbox.select import create  # noqa: PLC0415  only the command that runs pays for its imports
-    from openmle_env.task_registry.lookup import find, load_task  # noqa: PLC0415
+    from openmle_env.sandbox.select import create  # only the command that runs pays for its imports
+    from openmle_env.task_registry.lookup import find, load_task
 
     find(task)  # a misspelt name is told before a sandbox is started
     box = create(sandbox or chosen.sandbox, image=chosen.image)
@@ -96,7 +96,7 @@ def _player(files: Sequence[Path], agent: str, programs: int | None, seed: int) 
         raise UsageError("Give programs to submit, or say who writes them: --agent grammar.")
     if agent not in AGENTS:
         raise unknown_name("agent", agent, AGENTS)
-    from openmle_env.agents.grammar import GrammarAgent  # noqa: PLC0415  see run
+    from openmle_env.agents.grammar import GrammarAgent  # see run
 
     return GrammarAgent(seed), programs
 

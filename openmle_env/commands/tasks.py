@@ -14,9 +14,9 @@ TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a bui
 
 def list_tasks(*, as_json: AsJson = False) -> None:
     """List the built-in tasks."""
-    from openmle_env.task_registry import index  # noqa: PLC0415  only the command that runs pays for its imports
-    from openmle_env.task_registry.folder import open_pack  # noqa: PLC0415
-    from openmle_env.task_registry.prepare import locate  # noqa: PLC0415
+    from openmle_env.task_registry import index  # only the command that runs pays for its imports
+    from openmle_env.task_registry.folder import open_pack
+    from openmle_env.task_registry.prepare import locate
 
     tasks = []
     for slug, entry in index.builtin().items():
@@ -34,9 +34,9 @@ def list_tasks(*, as_json: AsJson = False) -> None:
 
 def show(task: TaskArgument, *, as_json: AsJson = False) -> None:
     """Show the card of a task: problem, files, metric, licence, references."""
-    from openmle_env.task_registry.lookup import find  # noqa: PLC0415  only the command that runs pays for its imports
-    from openmle_env.task_registry.prepare import locate  # noqa: PLC0415
-    from openmle_env.task_registry.render import card  # noqa: PLC0415
+    from openmle_env.task_registry.lookup import find  # only the command that runs pays for its imports
+    from openmle_env.task_registry.prepare import locate
+    from openmle_env.task_registry.render import card
 
     pack = find(task)
     text = card(pack)

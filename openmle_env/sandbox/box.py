@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from pathlib import PurePosixPath
+from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
@@ -286,19 +288,31 @@ def check_job(job: Job) -> None:
 
 
 def check_readable(job: Job) -> None:
-    """Refuse inputs that the box's user, another one than this process's, may not read; looks one level deep.
+    """Refuse inputs that the box's user, another one than this process's, may not read.
+
+    Looks at the first files of a folder, not at all of a tree, which may be large.
 
     Raises:
         UsageError: A folder or file lacks permissions for all.
     """
     for source in job.inputs.values():
-        for path in (source, *(sorted(source.iterdir()) if source.is_dir() else ())):
-            needed = 0o005 if path.is_dir() else 0o004
-            if path.stat().st_mode & needed != needed:
-                raise UsageError(
-                    f"Programs run as another user, who may not read {str(path)!r}. "
-                    f"Allow it: chmod -R a+rX {str(source)!r}"
-                )
+        try:
+            inner = [Path(entry.path) for entry in islice(os.scandir(source), 100)] if source.is_dir() else []
+            closed = next((path for path in (source, *inner) if not _readable_by_others(path)), None)
+        except PermissionError:
+            closed = source
+        if closed is not None:
+            raise UsageError(
+                f"Programs run as another user, who may not read {str(closed)!r}. "
+                f"Allow it: chmod -R a+rX {str(source)!r}"
+            )
+
+
+def _readable_by_others(path: Path) -> bool:
+    if path.is_symlink() and not path.exists():
+        return True  # it leads nowhere, here as inside
+    needed = 0o005 if path.is_dir() else 0o004
+    return path.stat().st_mode & needed == needed
 
 
 _ABSOLUTE = re.compile(r"/[A-Za-z0-9._][A-Za-z0-9._/-]*")

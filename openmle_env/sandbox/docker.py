@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
-import os
 import socket
-import stat
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openmle_env import settings
-from openmle_env.errors import SandboxUnavailableError, UsageError
+from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import engine, reaper
 from openmle_env.sandbox.box import (
     GRACE_SECONDS,
@@ -23,6 +20,7 @@ from openmle_env.sandbox.box import (
     SUPERVISOR,
     USER,
     BoxSandbox,
+    check_readable,
     configuration,
 )
 from openmle_env.sandbox.protocol import Confinement
@@ -92,8 +90,7 @@ class DockerSandbox(BoxSandbox):
             SandboxUnavailableError: No engine answers, the image is missing, or the container does not start.
             UsageError: An input cannot be read by the user inside.
         """
-        for source in job.inputs.values():
-            _check_readable(source.resolve())
+        check_readable(job)
         with engine.connect() as client, contextlib.ExitStack() as undo:
             reaper.collect_once(client)
             info = self._engine_info(client)
@@ -234,8 +231,8 @@ class AttachedStream:
 
 
 def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
-    import docker.errors  # noqa: PLC0415  an extra, and slow to import
-    from docker.types import LogConfig, Mount, Ulimit  # noqa: PLC0415
+    import docker.errors  # an extra, and slow to import
+    from docker.types import LogConfig, Mount, Ulimit
 
     limits = job.limits
     memory = int(limits.memory_mb * MIB)
@@ -306,34 +303,13 @@ def _folders(limits: Limits) -> dict[str, str]:
     }
 
 
-def _check_readable(source: Path) -> None:
-    """Refuse an input that the user inside cannot read; looks at the first files of a folder, not at all of a tree."""
-    try:
-        inner = [Path(entry.path) for entry in itertools.islice(os.scandir(source), 100)] if source.is_dir() else []
-        closed = next((path for path in (source, *inner) if not _readable_by_others(path)), None)
-    except PermissionError:
-        closed = source
-    if closed is not None:
-        raise UsageError(
-            f"{str(closed)!r} cannot be read by the user inside a container. Run: chmod -R o+rX {str(source)!r}"
-        )
-
-
-def _readable_by_others(path: Path) -> bool:
-    mode = path.lstat().st_mode
-    if stat.S_ISLNK(mode):
-        return True  # where it leads is not part of the input
-    needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
-    return mode & needed == needed
-
-
 def _remove(client: DockerClient, identity: str) -> None:
     """Remove a container and wait until it is gone.
 
     Raises:
         SandboxUnavailableError: The engine did not do it in time.
     """
-    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+    import docker.errors  # an extra, and slow to import
 
     deadline = time.monotonic() + _CLOSE_SECONDS
     while True:

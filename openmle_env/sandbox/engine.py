@@ -38,7 +38,7 @@ def connect(seconds: int = CALL_SECONDS) -> Iterator[DockerClient]:
         SandboxUnavailableError: No engine answers, or the package ``docker`` is missing.
     """
     try:
-        import docker  # noqa: PLC0415  an extra, and slow to import
+        import docker  # an extra, and slow to import
     except ImportError as error:
         raise SandboxUnavailableError(
             "The Docker sandbox needs the Python package 'docker'. Install it with: pip install 'openmle-env[docker]'"
@@ -59,8 +59,8 @@ def calling(what: str) -> Iterator[None]:
     Raises:
         SandboxUnavailableError: The engine refused, did not answer in time, or went away.
     """
-    import docker.errors  # noqa: PLC0415  an extra, and slow to import
-    import requests  # noqa: PLC0415  comes with docker
+    import docker.errors  # an extra, and slow to import
+    import requests  # comes with docker
 
     try:
         yield
@@ -75,7 +75,7 @@ def calling(what: str) -> Iterator[None]:
 
 def _environment() -> dict[str, str]:
     """The variables that name the engine; a unix socket is always named, be it from a context or a rootless engine."""
-    from docker.context import ContextAPI  # noqa: PLC0415  an extra, and slow to import
+    from docker.context import ContextAPI  # an extra, and slow to import
 
     environment = dict(os.environ)
     if environment.get("DOCKER_HOST"):
@@ -104,8 +104,8 @@ def _knock(host: str) -> None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    import docker.errors  # noqa: PLC0415  an extra, and slow to import
-    import requests  # noqa: PLC0415  comes with docker
+    import docker.errors  # an extra, and slow to import
+    import requests  # comes with docker
 
     try:
         yield

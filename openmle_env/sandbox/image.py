@@ -150,7 +150,7 @@ def _space() -> Iterator[None]:
 
 def _labels(client: DockerClient, name: str) -> dict[str, str] | None:
     """The labels of an image, or None where the engine does not have it."""
-    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+    import docker.errors  # an extra, and slow to import
 
     with engine.calling(f"look up the image {name!r}"):
         try:
@@ -229,7 +229,7 @@ def _chunks(file: IO[bytes], report: Progress) -> Iterator[bytes]:
 
 def _import(client: DockerClient, chunks: Iterable[bytes], *, name: str | None = None, changes: Sequence[str]) -> str:
     """Make an image of one layer from a tar stream; returns its id."""
-    import docker.utils  # noqa: PLC0415  an extra, and slow to import
+    import docker.utils  # an extra, and slow to import
 
     repository, tag = docker.utils.parse_repository_tag(name) if name else (None, None)
     with engine.calling("import the sandbox image"):
@@ -269,7 +269,7 @@ def _finish(client: DockerClient, raw: str, *, name: str, base: str) -> str:
 
 def _remove(client: DockerClient, image: str) -> None:
     """Remove an image that nothing needs; one still in use stays for the reaper."""
-    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+    import docker.errors  # an extra, and slow to import
 
     with engine.calling(f"remove the image {image}"), contextlib.suppress(docker.errors.APIError):
         client.images.remove(image)
@@ -277,7 +277,7 @@ def _remove(client: DockerClient, image: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command ``scripts/image``: build the image, with a progress bar; returns the exit code."""
-    from rich.progress import Progress as Bar  # noqa: PLC0415  only this command needs it
+    from rich.progress import Progress as Bar  # only this command needs it
 
     parser = argparse.ArgumentParser(prog="scripts/image", description="Build the image of the Docker sandbox.")
     parser.add_argument("--name", help="name of the image (default: OPENMLE_IMAGE, or openmle-env-sandbox:latest)")

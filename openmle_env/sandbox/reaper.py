@@ -86,7 +86,7 @@ def collect(client: DockerClient) -> list[Removed]:
     Raises:
         SandboxUnavailableError: The engine failed.
     """
-    import docker.errors  # noqa: PLC0415  an extra, and slow to import
+    import docker.errors  # an extra, and slow to import
 
     removed = []
     with engine.calling("list what earlier runs left"):

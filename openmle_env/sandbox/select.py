@@ -70,14 +70,14 @@ def _sentence(report: BackendReport) -> str:
 def _make(name: str, image: str | None) -> Sandbox:
     # Imported here: neither backend's libraries may cost those who use the other.
     if name == "docker":
-        from openmle_env.sandbox.docker import DockerSandbox  # noqa: PLC0415
+        from openmle_env.sandbox.docker import DockerSandbox
 
         return DockerSandbox(image)
     if name == "bubblewrap":
-        from openmle_env.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415
+        from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 
         return BubblewrapSandbox()
-    from openmle_env.sandbox.scripted import ScriptedSandbox  # noqa: PLC0415
+    from openmle_env.sandbox.scripted import ScriptedSandbox
 
     return ScriptedSandbox()
 
@@ -91,7 +91,7 @@ def docker_report(image: str | None) -> BackendReport:
             reason="The Python library for Docker is not installed.",
             remedy="Install it: pip install 'openmle-env[docker]'",
         )
-    from openmle_env.sandbox import image as images  # noqa: PLC0415  needs the Docker library
+    from openmle_env.sandbox import image as images  # needs the Docker library
 
     try:
         exists = images.exists(image)
@@ -118,8 +118,8 @@ def bubblewrap_report() -> BackendReport:
             reason=f"Bubblewrap exists on Linux only, this is {platform.system()}.",
             remedy="Install Docker Desktop and start it.",
         )
-    from openmle_env.sandbox.bubblewrap import BubblewrapSandbox, find_binary  # noqa: PLC0415
-    from openmle_env.types import Job  # noqa: PLC0415
+    from openmle_env.sandbox.bubblewrap import BubblewrapSandbox, find_binary
+    from openmle_env.types import Job
 
     try:
         binary = find_binary()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -26,6 +27,7 @@ class ScriptedEnv(gymnasium.Env[dict[str, Any], str]):
         self.seeds: list[int | None] = []
         self.steps = 0
         self.closed = False
+        self.options = SimpleNamespace(feedback="validation")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], Any]:
         super().reset(seed=seed)
@@ -114,6 +116,15 @@ def test_agent_is_not_shown_scores_that_the_environment_hides() -> None:
     assert told.outcome.reward == 0.0
     assert told.outcome.status is ResultStatus.SUCCESS
     assert [attempt.outcome.score for attempt in episode.attempts] == [0.25, 0.75]
+
+
+def test_without_feedback_the_agent_cannot_tell_valid_from_invalid() -> None:
+    agent = Echo()
+    env = ScriptedEnv(make_spec(), [0.25, 0.5], tells=False)
+    env.options = SimpleNamespace(feedback="none")
+    play(env, agent)
+    (told,) = agent.histories[1]
+    assert told.outcome.grade is None
 
 
 def test_other_environments_are_refused() -> None:

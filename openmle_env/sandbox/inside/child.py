@@ -5,7 +5,7 @@ a later ``M`` says that the program died of a `MemoryError`. The job is JSON on 
 """
 
 # Every import delays every box: no pathlib, no contextlib, and late imports where they can overlap with waiting.
-# ruff: noqa: PTH123, SIM105, PLC0415
+# ruff: noqa: PTH123, SIM105
 
 from __future__ import annotations
 
