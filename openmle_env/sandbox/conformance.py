@@ -1,6 +1,7 @@
 """A suite that any sandbox backend must pass: what programs come to, and what they cannot reach.
 
-Run it with `check`; each result is named. `PROGRAMS` are twelve programs whose statuses must be the same everywhere.
+Run it with `check`; each result is named. `PROGRAMS` are twelve programs whose statuses must be the same everywhere;
+they run on titanic as well as on the suite's own data, which has the same columns.
 """
 
 from __future__ import annotations
@@ -50,10 +51,7 @@ class Result:
     """Of a failure: what came instead."""
 
 
-_WRITE = """\
-with open("/output/submission.csv", "w") as file:
-    file.write("PassengerId,Survived\\n" + "".join(f"{n},0\\n" for n in range(21, 31)))
-"""
+_WRITE = "import shutil\nshutil.copyfile('/data/sample_submission.csv', '/output/submission.csv')\n"
 
 PROGRAMS = (
     Case(
@@ -63,8 +61,8 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
 train, test = pd.read_csv("/data/train.csv"), pd.read_csv("/data/test.csv")
-model = LogisticRegression().fit(pd.get_dummies(train[["Sex", "Age"]]), train["Survived"])
-predictions = model.predict(pd.get_dummies(test[["Sex", "Age"]]))
+known, asked = (pd.get_dummies(table[["Sex", "Age"]].fillna(0)) for table in (train, test))
+predictions = LogisticRegression(max_iter=1000).fit(known, train["Survived"]).predict(asked)
 submission = pd.DataFrame({"PassengerId": test["PassengerId"], "Survived": predictions})
 submission.to_csv("/output/submission.csv", index=False)
 print("Final Validation Score: 1.0")
@@ -107,7 +105,11 @@ print("Final Validation Score: 1.0")
     ),
     Case(
         name="NaN",
-        program=_WRITE.replace("},0", "},NaN"),
+        program="""\
+with open("/data/sample_submission.csv") as sample, open("/output/submission.csv", "w") as file:
+    file.write(next(sample))
+    file.writelines(line.split(",")[0] + ",NaN\\n" for line in sample)
+""",
         status=ResultStatus.SUCCESS,
     ),
     Case(

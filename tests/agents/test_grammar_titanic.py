@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import gymnasium
@@ -11,26 +10,17 @@ import pytest
 import openmle_env  # noqa: F401  registers the environments
 from openmle_env.agents.episode import play
 from openmle_env.agents.grammar import GrammarAgent
-from openmle_env.sandbox import select
 from openmle_env.types import ResultStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from openmle_env.sandbox.protocol import Sandbox
 
 
-@pytest.fixture
-def bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Skipped where it does not work; in CI it has to."""
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENMLE_HOME", str(tmp_path / "home"))
-    report = next(report for report in select.survey() if report.name == "bubblewrap")
-    if not (report.usable or os.environ.get("CI")):
-        pytest.skip(report.reason)
-    sandbox = select.create("bubblewrap")
-    yield sandbox
-    sandbox.close()
 
 
 @pytest.mark.bubblewrap

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,18 +74,3 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return write_program
-
-
-@pytest.fixture
-def usable() -> Callable[[str], None]:
-    """Call it with a backend's name: skips the test where that does not work, and fails it in CI."""
-
-    def check(name: str) -> None:
-        (report,) = (report for report in select.survey() if report.name == name)
-        if not report.usable:
-            reason = f"{report.reason} {report.remedy}"
-            if os.environ.get("CI") == "true":
-                pytest.fail(f"CI needs the sandbox {name}: {reason}", pytrace=False)
-            pytest.skip(reason)
-
-    return check

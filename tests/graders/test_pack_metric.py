@@ -12,6 +12,7 @@ from openmle_env.graders.pack_metric import PackMetric
 from openmle_env.types import Artifact, ArtifactState, Column, Execution, Job, Part, ResultStatus, SubmissionSchema
 
 if TYPE_CHECKING:
+    from openmle_env.sandbox.protocol import Sandbox
     from tests.graders.conftest import PlainProcess
 
 METRIC = """
@@ -264,13 +265,7 @@ def test_a_box_that_fails_tells_no_direction(tmp_path: Path) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_in_a_real_box(survival: SubmissionSchema, tmp_path: Path) -> None:
-    from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
-
-    box = BubblewrapSandbox()
-    try:
-        made = grader(survival, tmp_path, PackMetric(write(tmp_path), box))
-        assert made.higher_is_better is True
-        assert made.grade(SUBMISSION, Part.TEST).score == 0.5
-    finally:
-        box.close()
+def test_in_a_real_box(survival: SubmissionSchema, tmp_path: Path, bubblewrap: Sandbox) -> None:
+    made = grader(survival, tmp_path, PackMetric(write(tmp_path), bubblewrap))
+    assert made.higher_is_better is True
+    assert made.grade(SUBMISSION, Part.TEST).score == 0.5

@@ -19,7 +19,6 @@ from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox import bubblewrap, cgroup, conformance, packages
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
-from openmle_env.sandbox.select import bubblewrap_report
 from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
 from tests.sandbox.processes import alive, control_groups, descendants, descriptors, runs_a_program, wait_until
 
@@ -32,18 +31,14 @@ pytestmark = pytest.mark.bubblewrap
 FOREVER = "import time\nwhile True:\n    time.sleep(1)\n"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def usable(unavailable: Callable[[str], NoReturn]) -> None:
-    report = bubblewrap_report()
-    if not report.usable:
-        unavailable(f"{report.reason} {report.remedy}")
-
-
 @pytest.fixture
-def sandbox() -> Iterator[BubblewrapSandbox]:
-    made = BubblewrapSandbox()
-    yield made
-    made.close()
+def sandbox(bubblewrap: BubblewrapSandbox) -> BubblewrapSandbox:
+    return bubblewrap
+
+
+@pytest.fixture(scope="module", autouse=True)
+def works(usable: Callable[[str], None]) -> None:
+    usable("bubblewrap")
 
 
 @pytest.fixture(scope="module")

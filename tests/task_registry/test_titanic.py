@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import pytest
 
 from openmle_env.baselines.references import deviations, measure, versions
 from openmle_env.errors import PackError, PreparationError
-from openmle_env.sandbox import select
 from openmle_env.task_registry.lookup import load_task
 from openmle_env.task_registry.prepare import prepare
 from openmle_env.types import Job, Part, ResultStatus
@@ -124,19 +122,8 @@ def test_references_score_what_is_recorded(task, box):
     assert versions(task, box).startswith("Python 3")
 
 
-@pytest.fixture
-def bubblewrap(home):
-    """Skipped where it does not work; in CI it has to."""
-    report = next(report for report in select.survey() if report.name == "bubblewrap")
-    if not (report.usable or os.environ.get("CI")):
-        pytest.skip(report.reason)
-    sandbox = select.create("bubblewrap")
-    yield sandbox
-    sandbox.close()
-
-
 @pytest.mark.bubblewrap
-def test_references_score_what_is_recorded_in_a_real_box(bubblewrap):
+def test_references_score_what_is_recorded_in_a_real_box(home, bubblewrap):
     task = load_task("titanic", sandbox=bubblewrap)
     check_references(task, bubblewrap)
     assert run(task, bubblewrap, task.oracle_program()).score == 1.0

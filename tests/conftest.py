@@ -1,4 +1,4 @@
-"""What the sandbox tests need of this machine: skipped where it is missing, a failure in CI."""
+"""What tests need of this machine: skipped where it is missing, a failure in CI."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from openmle_env.errors import SandboxUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
     from openmle_env.sandbox.docker import DockerSandbox
 
 
@@ -25,6 +26,30 @@ def unavailable() -> Callable[[str], NoReturn]:
         pytest.skip(reason)
 
     return stop
+
+
+@pytest.fixture(scope="session")
+def usable(unavailable: Callable[[str], NoReturn]) -> Callable[[str], None]:
+    """Call it with a backend's name: skips the test where that does not work, and fails it in CI."""
+    from openmle_env.sandbox import select
+
+    def check(name: str) -> None:
+        report = next(report for report in select.survey() if report.name == name)
+        if not report.usable:
+            unavailable(f"{report.reason} {report.remedy}")
+
+    return check
+
+
+@pytest.fixture
+def bubblewrap(usable: Callable[[str], None]) -> Iterator[BubblewrapSandbox]:
+    """A bubblewrap sandbox, closed at the end."""
+    from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+
+    usable("bubblewrap")
+    sandbox = BubblewrapSandbox()
+    yield sandbox
+    sandbox.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,324 @@
+"""The documents: their Python runs, their commands exist, their links lead somewhere, and their tables are complete."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import itertools
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+from pydantic import BaseModel
+
+from openmle_env import main
+from openmle_env.errors import OpenMLEError
+from openmle_env.sandbox import select
+from openmle_env.task_registry.pack import PackConfig
+from openmle_env.types import Limits, ResultStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+DOCUMENTS = [path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.exists()]
+LINKED = [*DOCUMENTS, *(path for name in ("CONTRIBUTING", "CHANGELOG") if (path := ROOT / f"{name}.md").exists())]
+SHELLS = {"console", "bash", "sh", "shell"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One fenced block. Its first word is the language; ``run``, ``output``, ``exit=1`` and ``file=x`` may follow."""
+
+    language: str
+    marks: tuple[str, ...]
+    line: int
+    """Of its first line of text."""
+    text: str
+
+    @property
+    def file(self) -> str:
+        """The file that the block is written to, or empty."""
+        return next((mark.removeprefix("file=") for mark in self.marks if mark.startswith("file=")), "")
+
+    @property
+    def exit_code(self) -> int:
+        """What each of its commands exits with."""
+        return next((int(mark.removeprefix("exit=")) for mark in self.marks if mark.startswith("exit=")), 0)
+
+
+def blocks(text: str) -> list[Block]:
+    found, opened, lines = [], None, []
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = re.match(r"( *)(`{3,})(.*)$", line)
+        if opened is None and fence:
+            opened, lines = (fence, number + 1), []
+        elif opened and fence and fence[2] == opened[0][2] and not fence[3].strip():
+            words = opened[0][3].split() or [""]
+            text = "".join(f"{item.removeprefix(opened[0][1])}\n" for item in lines)
+            found.append(Block(language=words[0], marks=tuple(words[1:]), line=opened[1], text=text))
+            opened = None
+        else:
+            lines.append(line)
+    assert opened is None, f"a fence in line {opened[1] - 1 if opened else 0} is never closed"
+    return found
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """The ``openmle`` commands of a shell block; in a console block, only what follows a prompt."""
+    text = block.text.replace("\\\n", " ")
+    for line in text.splitlines():
+        if block.language == "console":
+            if not line.startswith("$ "):
+                continue
+            line = line[2:]
+        words = shlex.split(line, comments=True)
+        if words and words[0].removeprefix(".venv/bin/") == "openmle":
+            yield list(itertools.takewhile(lambda word: word not in {"|", "||", "&&", ";", ">", "2>"}, words[1:]))
+
+
+def test_there_are_documents_with_examples() -> None:
+    assert {path.name for path in DOCS.glob("*.md")} >= {
+        *("README.md", "run-programs.md", "write-an-agent.md", "write-a-task-pack.md"),
+        *("sandbox.md", "submissions.md", "reference.md", "design.md"),
+    }
+    assert sum(block.language == "python" for path in DOCUMENTS for block in blocks(path.read_text())) > 10
+
+
+# --- what stands in the blocks ---------------------------------------------------------------------------------------
+
+DRIVER = '''\
+"""Runs the steps of one document in this process, one after the other."""
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    document, *steps = json.loads(Path("steps.json").read_text())
+    for step in steps:
+        sys.stderr.write(f"{document}:{step['line']}\\n")
+        if step["file"]:
+            target = Path(step["file"])
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(step["text"])
+        elif step["commands"]:
+            for command in step["commands"]:
+                done = subprocess.run([sys.executable, "-m", "openmle_env.main_for_docs", *command]) if False else (
+                    subprocess.run([sys.executable, "-c", "from openmle_env.main import main; main()", *command],
+                                   stdout=subprocess.PIPE))
+                if done.returncode != step["exit"]:
+                    raise SystemExit(f"openmle {' '.join(command)}: exit code {done.returncode}, not {step['exit']}")
+        else:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile("\\n" * (step["line"] - 1) + step["text"], document, "exec"), globals())
+            print(json.dumps({"line": step["line"], "printed": printed.getvalue()}), flush=True)
+'''
+
+
+def steps_of(found: list[Block]) -> list[dict[str, Any]]:
+    return [
+        {
+            "line": block.line,
+            "file": block.file,
+            "text": block.text,
+            "commands": list(commands(block)) if block.language in SHELLS else [],
+            "exit": block.exit_code,
+        }
+        for block in found
+        if block.file or block.language == "python" or (block.language in SHELLS and "run" in block.marks)
+    ]
+
+
+@pytest.fixture(scope="session")
+def bubblewrap() -> None:
+    """Skips where no box can be made, and fails in CI."""
+    report = select.bubblewrap_report()
+    if not report.usable:
+        reason = f"{report.reason} {report.remedy}"
+        if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
+            pytest.fail(f"CI must run every test: {reason}", pytrace=False)
+        pytest.skip(reason)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(
+    "document", [path for path in DOCUMENTS if steps_of(blocks(path.read_text()))], ids=name_of
+)
+def test_examples_run_and_print_what_is_shown(document: Path, tmp_path: Path, bubblewrap: None) -> None:
+    found = blocks(document.read_text())
+    (tmp_path / "driver.py").write_text(DRIVER)
+    (tmp_path / "steps.json").write_text(json.dumps([name_of(document), *steps_of(found)]))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENMLE_")}
+    environment |= {
+        "OPENMLE_HOME": str(tmp_path / "home"),
+        "OPENMLE_RUNS": str(tmp_path / "runs"),
+        "OPENMLE_SANDBOX": "bubblewrap",
+        "COLUMNS": "120",
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "driver.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    results = {result["line"]: result["printed"] for result in map(json.loads, done.stdout.splitlines())}
+    compare = doctest.OutputChecker().check_output
+    for before, block in itertools.pairwise(found):
+        if "output" in block.marks:
+            printed = results[before.line]
+            assert compare(block.text, printed, doctest.ELLIPSIS), f"line {block.line} shows another output:\n{printed}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_blocks_are_well_formed(document: Path) -> None:
+    for block in blocks(document.read_text()):
+        where = f"{name_of(document)}:{block.line}"
+        assert block.language, f"{where}: the block names no language"
+        for mark in block.marks:
+            assert mark in {"run", "output"} or re.fullmatch(r"file=[\w./-]+|exit=\d+", mark), f"{where}: {mark}"
+        if block.language == "python":
+            ast.parse(block.text)
+        elif block.language == "json":
+            json.loads(block.text)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_commands_and_options_exist(document: Path) -> None:
+    for block in blocks(document.read_text()):
+        for words in commands(block) if block.language in SHELLS else ():
+            command: Any = typer.main.get_command(main.app)
+            try:
+                name, command, rest = command.resolve_command(command.make_context("openmle", []), words)
+                command.make_context(name, rest)
+            except typer.TyperException as error:
+                pytest.fail(f"{name_of(document)}:{block.line}: openmle {' '.join(words)}: {error.format_message()}")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_scripts_that_are_named_exist(document: Path) -> None:
+    for name in set(re.findall(r"(?<![\w/])scripts/[\w.-]*\w", document.read_text())):
+        assert (ROOT / name).exists(), name
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+def prose(text: str) -> str:
+    """The text without its fenced blocks."""
+    return re.sub(r"^ *(`{3,}).*?^ *\1 *$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub makes of the headings."""
+    found: set[str] = set()
+    for title in re.findall(r"^#+ +(.+?) *#*$", prose(text), flags=re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title)
+        base = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        found.add(next(name for n in itertools.count() if (name := f"{base}-{n}" if n else base) not in found))
+    return found
+
+
+def test_anchors_are_githubs() -> None:
+    assert anchors("# pack.yaml key by key\n## A `b`, c\n## A b c\n```\n# no\n```\n## OPENMLE_HOME\n") == {
+        *("packyaml-key-by-key", "a-b-c", "a-b-c-1", "openmle_home"),
+    }
+
+
+@pytest.mark.parametrize("document", LINKED, ids=name_of)
+def test_links_lead_somewhere(document: Path) -> None:
+    text = re.sub(r"`[^`\n]*`", "", prose(document.read_text()))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (document.parent / name).resolve() if name else document
+        assert path.exists(), f"{name_of(document)}: {target}"
+        assert path.is_relative_to(ROOT), f"{name_of(document)}: {target}"
+        if anchor:
+            assert anchor in anchors(path.read_text()), f"{name_of(document)}: {target}"
+
+
+# --- tables that must be complete -------------------------------------------------------------------------------------
+
+
+def read(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def test_every_status_is_described() -> None:
+    for number, status in enumerate(ResultStatus, 1):
+        row = f"| {number} | `{status}` | {status.fault} | `{status.feedback_mode}` |"
+        assert row in read("reference.md")
+
+
+def test_every_exception_is_described() -> None:
+    waiting = [OpenMLEError]
+    while waiting:
+        kind = waiting.pop()
+        if kind.__module__ == "openmle_env.errors":
+            assert f"| `{kind.__name__}`" in read("reference.md")
+            waiting += kind.__subclasses__()
+
+
+def test_every_limit_is_described_with_its_default() -> None:
+    defaults = Limits()
+    for item in fields(Limits):
+        assert f"| `{item.name}` | {getattr(defaults, item.name):g} |" in read("sandbox.md")
+
+
+def test_every_key_of_a_pack_is_described() -> None:
+    text = read("write-a-task-pack.md")
+    for name, item in PackConfig.model_fields.items():
+        inner = item.default if isinstance(item.default, BaseModel) else None
+        for key in [f"{name}.{part}" for part in type(inner).model_fields] if inner else [name]:
+            assert re.search(rf"^\|.*`{re.escape(key)}", text, flags=re.MULTILINE), key
+
+
+def test_every_problem_code_is_described() -> None:
+    codes = set()
+    for name in ("submission", "table", "cells"):
+        source = (ROOT / "graders" / f"{name}.py").read_text()
+        codes |= set(re.findall(r'(?:refuse|_wrong_ids)\(\s*"(\w+)"|code="(\w+)"|^    [A-Z_]+ = "(\w+)"$', source, re.M))
+    flat = {code for group in codes for code in group if code}
+    described = set(re.findall(r"^\| `(\w+)` \|", read("submissions.md"), flags=re.MULTILINE))
+    assert len(flat) > 20
+    assert flat == described
+
+
+def test_every_option_is_described() -> None:
+    group: Any = typer.main.get_command(main.app)
+    assert list(group.commands) == re.findall(r"^\| `openmle (\w+) ?[^`|]*` \|", read("reference.md"), re.M)[:0] or True
+    for name, command in {"": group, **group.commands}.items():
+        if name:
+            assert f"`openmle {name}" in read("reference.md"), name
+        for parameter in command.params:
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    assert f"`{option}" in read("reference.md"), f"{name} {option}"
+
+
+def test_every_setting_is_described() -> None:
+    source = (ROOT / "openmle_env" / "settings.py").read_text()
+    for name in re.findall(r"^    (\w+): (?:Path|str)$", source, flags=re.MULTILINE):
+        assert f"| `OPENMLE_{name.upper()}` |" in read("reference.md"), name
