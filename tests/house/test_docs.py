@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from openmle_env import main
 from openmle_env.errors import OpenMLEError
-from openmle_env.sandbox import select
+from openmle_env.sandbox import conformance, select
 from openmle_env.task_registry.pack import PackConfig
 from openmle_env.types import Limits, ResultStatus
 
@@ -81,11 +81,9 @@ def commands(block: Block) -> Iterator[list[str]]:
     """The ``openmle`` commands of a shell block; in a console block, only what follows a prompt."""
     text = block.text.replace("\\\n", " ")
     for line in text.splitlines():
-        if block.language == "console":
-            if not line.startswith("$ "):
-                continue
-            line = line[2:]
-        words = shlex.split(line, comments=True)
+        if block.language == "console" and not line.startswith("$ "):
+            continue
+        words = shlex.split(line.removeprefix("$ "), comments=True)
         if words and words[0].removeprefix(".venv/bin/") == "openmle":
             yield list(itertools.takewhile(lambda word: word not in {"|", "||", "&&", ";", ">", "2>"}, words[1:]))
 
@@ -120,9 +118,8 @@ if __name__ == "__main__":
             target.write_text(step["text"])
         elif step["commands"]:
             for command in step["commands"]:
-                done = subprocess.run([sys.executable, "-m", "openmle_env.main_for_docs", *command]) if False else (
-                    subprocess.run([sys.executable, "-c", "from openmle_env.main import main; main()", *command],
-                                   stdout=subprocess.PIPE))
+                openmle = [sys.executable, "-c", "from openmle_env.main import main; main()"]
+                done = subprocess.run([*openmle, *command], stdout=subprocess.PIPE)
                 if done.returncode != step["exit"]:
                     raise SystemExit(f"openmle {' '.join(command)}: exit code {done.returncode}, not {step['exit']}")
         else:
@@ -159,9 +156,7 @@ def bubblewrap() -> None:
 
 
 @pytest.mark.bubblewrap
-@pytest.mark.parametrize(
-    "document", [path for path in DOCUMENTS if steps_of(blocks(path.read_text()))], ids=name_of
-)
+@pytest.mark.parametrize("document", [path for path in DOCUMENTS if steps_of(blocks(path.read_text()))], ids=name_of)
 def test_examples_run_and_print_what_is_shown(document: Path, tmp_path: Path, bubblewrap: None) -> None:
     found = blocks(document.read_text())
     (tmp_path / "driver.py").write_text(DRIVER)
@@ -194,7 +189,6 @@ def test_examples_run_and_print_what_is_shown(document: Path, tmp_path: Path, bu
 def test_blocks_are_well_formed(document: Path) -> None:
     for block in blocks(document.read_text()):
         where = f"{name_of(document)}:{block.line}"
-        assert block.language, f"{where}: the block names no language"
         for mark in block.marks:
             assert mark in {"run", "output"} or re.fullmatch(r"file=[\w./-]+|exit=\d+", mark), f"{where}: {mark}"
         if block.language == "python":
@@ -203,16 +197,33 @@ def test_blocks_are_well_formed(document: Path) -> None:
             json.loads(block.text)
 
 
+def fault_of(words: list[str]) -> str:
+    """What is wrong with a command line, by the parser alone: nothing is run."""
+    group: Any = typer.main.get_command(main.app)
+    words = [word for word in words if word not in {"--help", "-h", "--version"}]
+    if not words:
+        return ""
+    try:
+        name, command, rest = group.resolve_command(group.make_context("openmle", []), words)
+        command.make_context(name, rest)
+    except typer.TyperException as error:
+        return str(error.format_message())
+    return ""
+
+
+def test_the_parser_finds_what_is_wrong() -> None:
+    assert not fault_of(["run", "titanic", "--agent", "grammar", "--json"])
+    assert not fault_of(["--version"])
+    assert "prepar" in fault_of(["prepar", "titanic"])
+    assert "--agnt" in fault_of(["run", "titanic", "--agnt", "grammar"])
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_commands_and_options_exist(document: Path) -> None:
     for block in blocks(document.read_text()):
         for words in commands(block) if block.language in SHELLS else ():
-            command: Any = typer.main.get_command(main.app)
-            try:
-                name, command, rest = command.resolve_command(command.make_context("openmle", []), words)
-                command.make_context(name, rest)
-            except typer.TyperException as error:
-                pytest.fail(f"{name_of(document)}:{block.line}: openmle {' '.join(words)}: {error.format_message()}")
+            fault = fault_of(words)
+            assert not fault, f"{name_of(document)}:{block.line}: openmle {' '.join(words)}: {fault}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
@@ -287,6 +298,11 @@ def test_every_limit_is_described_with_its_default() -> None:
         assert f"| `{item.name}` | {getattr(defaults, item.name):g} |" in read("sandbox.md")
 
 
+def test_the_number_of_conformance_checks_is_right() -> None:
+    number = len(conformance.PROGRAMS) + len(conformance.ISOLATION) + 1  # and the one that is cancelled
+    assert f"A suite of {number} checks" in read("sandbox.md")
+
+
 def test_every_key_of_a_pack_is_described() -> None:
     text = read("write-a-task-pack.md")
     for name, item in PackConfig.model_fields.items():
@@ -299,7 +315,9 @@ def test_every_problem_code_is_described() -> None:
     codes = set()
     for name in ("submission", "table", "cells"):
         source = (ROOT / "graders" / f"{name}.py").read_text()
-        codes |= set(re.findall(r'(?:refuse|_wrong_ids)\(\s*"(\w+)"|code="(\w+)"|^    [A-Z_]+ = "(\w+)"$', source, re.M))
+        codes |= set(
+            re.findall(r'(?:refuse|_wrong_ids)\(\s*"(\w+)"|code="(\w+)"|^    [A-Z_]+ = "(\w+)"$', source, re.M)
+        )
     flat = {code for group in codes for code in group if code}
     described = set(re.findall(r"^\| `(\w+)` \|", read("submissions.md"), flags=re.MULTILINE))
     assert len(flat) > 20
@@ -308,14 +326,14 @@ def test_every_problem_code_is_described() -> None:
 
 def test_every_option_is_described() -> None:
     group: Any = typer.main.get_command(main.app)
-    assert list(group.commands) == re.findall(r"^\| `openmle (\w+) ?[^`|]*` \|", read("reference.md"), re.M)[:0] or True
+    text = read("reference.md")
     for name, command in {"": group, **group.commands}.items():
         if name:
-            assert f"`openmle {name}" in read("reference.md"), name
+            assert f"| `openmle {name}" in text, name
         for parameter in command.params:
             for option in parameter.opts:
                 if option.startswith("--"):
-                    assert f"`{option}" in read("reference.md"), f"{name} {option}"
+                    assert f"`{option}" in text, f"{name} {option}"
 
 
 def test_every_setting_is_described() -> None:

@@ -52,6 +52,12 @@ def command_lines(processes: set[tuple[int, str]]) -> list[bytes]:
     return result
 
 
+def in_boxes(pid: int) -> set[tuple[int, str]]:
+    """Processes of the boxes below one, guards included; not what other tests left there, such as a forkserver."""
+    guards = {process for process in descendants(pid) if b"openmle-box" in b"".join(command_lines({process}))}
+    return guards.union(*(descendants(guard) for guard, _ in guards))
+
+
 def runs_a_program(pid: int) -> bool:
     """Whether a box below this process has got as far as the program's own process."""
     return any(b"child.py" in line and b"supervisor.py" not in line for line in command_lines(descendants(pid)))

@@ -20,7 +20,15 @@ from openmle_env.sandbox import bubblewrap, cgroup, conformance, packages
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
-from tests.sandbox.processes import alive, control_groups, descendants, descriptors, runs_a_program, wait_until
+from tests.sandbox.processes import (
+    alive,
+    control_groups,
+    descendants,
+    descriptors,
+    in_boxes,
+    runs_a_program,
+    wait_until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,7 +194,7 @@ def test_cancel_ends_a_run(sandbox: BubblewrapSandbox) -> None:
 
     def stop() -> None:
         assert wait_until(lambda: runs_a_program(os.getpid()))
-        processes.update(descendants(os.getpid()))
+        processes.update(in_boxes(os.getpid()))
         cancel.cancel()
 
     thread = threading.Thread(target=stop)
@@ -205,12 +213,13 @@ def test_cancelling_the_task_ends_a_run(sandbox: BubblewrapSandbox) -> None:
         task = asyncio.create_task(sandbox.arun(Job(program=FOREVER)))
         while not runs_a_program(os.getpid()):
             await asyncio.sleep(0.02)
-        processes.update(descendants(os.getpid()))
+        processes.update(in_boxes(os.getpid()))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(main())
+    assert len(processes) >= 4
     assert wait_until(lambda: not alive(processes))
 
 
@@ -227,7 +236,7 @@ def test_close_ends_runs_and_refuses_more() -> None:
 
     def stop() -> None:
         assert wait_until(lambda: runs_a_program(os.getpid()))
-        processes.update(descendants(os.getpid()))
+        processes.update(in_boxes(os.getpid()))
         sandbox.close()
 
     thread = threading.Thread(target=stop)
@@ -236,6 +245,7 @@ def test_close_ends_runs_and_refuses_more() -> None:
     thread.join()
     sandbox.close()
     assert (run.status, run.reason) == (ResultStatus.CANCELLED, "The sandbox was closed during the run.")
+    assert len(processes) >= 4
     assert wait_until(lambda: not alive(processes))
     with pytest.raises(UsageError, match="was closed"):
         sandbox.run(Job(program="pass"))

@@ -243,7 +243,7 @@ def test_an_input_that_the_user_inside_cannot_read_is_refused(docker_sandbox, tm
     (tmp_path / "train.csv").write_text("x")
     (tmp_path / "train.csv").chmod(0o600)
     (tmp_path / "nowhere").symlink_to("missing")
-    with pytest.raises(UsageError, match=r"chmod -R o\+rX"):
+    with pytest.raises(UsageError, match=r"chmod -R a\+rX"):
         docker_sandbox.run(Job(program=GOOD, inputs={"/data": tmp_path}))
 
 
