@@ -95,5 +95,8 @@ def progress(label: str) -> Iterator[Callable[[str, float], None]]:
 
 
 def number(value: float | None) -> str:
-    """A score for a table: five decimals, a dash where there is none."""
-    return "-" if value is None else f"{value:.5f}"
+    """A score for a table: four decimals, or four figures where those would say little; a dash where there is none."""
+    if value is None:
+        return "-"
+    plain = value == 0 or 0.001 <= abs(value) < 1e6
+    return f"{value:.4f}" if plain else f"{value:.4g}"

@@ -26,9 +26,9 @@ def test_given_programs_are_run_in_order_and_the_best_is_selected(openmle, pack,
 def test_table_for_people_shows_status_scores_reason_and_folder(openmle, pack, box, write) -> None:
     result = openmle("run", pack, write(program(RIGHT)), write(program(status="timeout")))
     assert result.code == 1
-    for shown in ("success", "1.00000", "timeout", "Scripted: timeout.", "program 1, selected", "Recorded in"):
+    for shown in ("success", "1.0000", "timeout", "Scripted: timeout.", "program 1, selected", "Recorded in"):
         assert shown in result.stdout
-    assert "2/2 timeout -, best 1.00000" in result.stderr  # progress, where it is no terminal
+    assert "2/2 timeout -, best 1.0000" in result.stderr  # progress, where it is no terminal
 
 
 @pytest.mark.parametrize(
