@@ -45,9 +45,9 @@ class TaskEnv(gymnasium.Env[Observation, str]):
 
     ``info`` is for whoever runs the agent, not for the agent, which may be shown the observation and
     ``outcome.feedback``. It holds ``outcome`` (`openmle_env.types.Outcome`) after a program, ``final`` (`FinalResult`)
-    after the last step, ``fault`` (``"infrastructure"`` or ``"task"``) where a result must not be scored as the
-    agent's, and the floats ``validation_score``, ``best_score``, ``wall_seconds`` and ``test_score``, each left out
-    where it has no value.
+    after the last step, ``fault`` (``"infrastructure"`` or ``"task"``) where a result, the final one included, must not
+    be scored as the agent's, and the floats ``validation_score``, ``best_score``, ``wall_seconds`` and ``test_score``,
+    each left out where it has no value.
 
     The first `reset` starts the sandbox and prepares the task; making an environment starts nothing.
 
@@ -174,16 +174,14 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         episode = self._running()
         finish, choice = parse_finish(action)
         if finish:
-            final = episode.finish(choice)
-            return self._observe(episode), 0.0, True, False, _info(episode, None, final)
+            info = _info(episode, None, episode.finish(choice))
+            return self._observe(episode), 0.0, True, False, info
         outcome = episode.submit(action)
         faulty = outcome.status.fault in {Fault.TASK, Fault.INFRASTRUCTURE}
         terminated = not faulty and episode.programs_left <= 0
         truncated = faulty or (not terminated and episode.seconds_left <= 0)
         final = episode.finish() if terminated or truncated else None
         info = _info(episode, outcome, final)
-        if faulty:
-            info["fault"] = outcome.status.fault.value
         return self._observe(episode, outcome), outcome.reward, terminated, truncated, info
 
     def render(self) -> str | None:
@@ -300,6 +298,12 @@ def _info(episode: Episode, outcome: Outcome | None, final: FinalResult | None) 
         numbers["test_score"] = final.test_score
     # Vector environments take an array's type from the first value: floats, or nothing.
     info.update({name: float(value) for name, value in numbers.items() if value is not None})
+    statuses = [outcome.status] if outcome else []
+    if final is not None and final.grade is not None:
+        statuses.append(final.grade.status)
+    faults = [status.fault for status in statuses if status.fault in {Fault.TASK, Fault.INFRASTRUCTURE}]
+    if faults:
+        info["fault"] = faults[0].value
     return info
 
 

@@ -10,7 +10,7 @@ from openmle_env.graders.cells import check_schema, convert
 from openmle_env.graders.rows import Rows, Value
 from openmle_env.graders.split import divide
 from openmle_env.graders.submission import expected_positions
-from openmle_env.graders.table import Refused, Table, read_bytes, read_table
+from openmle_env.graders.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from openmle_env.graders.split import Split
     from openmle_env.types import Part, SubmissionSchema
-
-MAX_ANSWER_BYTES = 1 << 30
-"""The largest file of answers that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +28,6 @@ class Answers:
     """All answers, in the order of the file."""
     positions: Mapping[Part, Sequence[int]]
     """Where the rows of each part stand."""
-    truth: Mapping[Part, Rows]
-    """The rows of each part."""
 
 
 def load(path: Path, schema: SubmissionSchema, split: Split, *, every_column: bool) -> Answers:
@@ -70,14 +65,13 @@ def load(path: Path, schema: SubmissionSchema, split: Split, *, every_column: bo
     rows = Rows(schema, ids, columns)
     if split.column and split.column not in table.columns:
         raise PackError(f"Answers {path.name}: the column {split.column!r} that states the split is missing.")
-    positions = divide(ids, split, table.columns.get(split.column))
-    return Answers(rows, positions, {part: rows.take(chosen) for part, chosen in positions.items()})
+    return Answers(rows, divide(ids, split, table.columns.get(split.column)))
 
 
 def _read(path: Path) -> Table:
     try:
         # Links are followed here: the file is the task's, and caches keep theirs behind links.
-        return read_table(read_bytes(path.resolve(), max_bytes=MAX_ANSWER_BYTES))
+        return read_table(read_bytes(path.resolve(), max_bytes=MAX_TASK_BYTES))
     except Refused as refused:
         reason = refused.problem.code.replace("_", " ")
         raise PackError(f"Answers {path} cannot be used: {reason}. {refused.problem.message}") from None

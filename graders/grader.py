@@ -152,7 +152,7 @@ class Grader:
                 part=part,
                 message=f"The look at the answers could not be recorded ({error.strerror}), so none was taken.",
             )
-        scored = self._scorer.score(answers.truth[part], report.predictions.take(answers.positions[part]))
+        scored = self._scorer.score(answers.rows, report.predictions, answers.positions[part])
         return _grade(scored, part, report.warnings)
 
     def _record_look(self, part: Part, program_sha256: str) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from openmle_env.graders.rows import Rows, Value
+
+    _Question = tuple[Rows, Rows, Sequence[int]]
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.types import Column, SubmissionSchema
 
@@ -50,8 +52,8 @@ _asking = threading.Lock()
 class PackMetric:
     """The metric of a pack, as a `openmle_env.graders.scored.Scorer`. Safe to call from several threads at once.
 
-    Each score is one run of the pack's code in a fresh box that sees the metric, the answers and the predictions of
-    one part, and nothing else.
+    Each score is one run of the pack's code in a fresh box that sees the metric, the answers, the predictions and which
+    rows are scored, and nothing else. The pack's own check gets all rows, its metric those of the part.
     """
 
     name = "pack"
@@ -105,10 +107,10 @@ class PackMetric:
     def accepts(self, schema: SubmissionSchema) -> None:
         """Any targets: what they mean is the pack's own affair."""
 
-    def score(self, truth: Rows, predicted: Rows) -> Scored:
-        """Score predictions that hold the truth's ids in the truth's order, in a fresh box."""
+    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
+        """Check all predictions and score the chosen ones, in a fresh box."""
         try:
-            result = self._run((truth, predicted))
+            result = self._run((truth, predicted, chosen))
         except PackError as error:
             _log.info("%s", error)
             status, message = _FAILURES["load"]
@@ -121,7 +123,7 @@ class PackMetric:
             return Scored(status=ResultStatus.METRIC_OR_ANSWER_MISSING, message=message)
         return Scored(status=ResultStatus.SUCCESS, score=result["score"], warnings=tuple(result["warnings"]))
 
-    def _run(self, rows: tuple[Rows, Rows] | None) -> dict[str, Any] | Scored:
+    def _run(self, rows: _Question | None) -> dict[str, Any] | Scored:
         """Run the metric in a box; its result, or why there is none."""
         program = files("openmle_env.graders").joinpath("pack_metric_program.py").read_text(encoding="utf-8")
         code = self._code
@@ -171,10 +173,11 @@ class PackMetric:
         return result
 
 
-def _write(folder: Path, code: bytes, rows: tuple[Rows, Rows] | None) -> None:
+def _write(folder: Path, code: bytes, rows: _Question | None) -> None:
     request: dict[str, Any] = {"score": rows is not None}
     if rows is not None:
-        truth, predicted = rows
+        truth, predicted, chosen = rows
+        request["chosen"] = list(chosen)
         schema = truth.schema
         types = {schema.id.name: _pandas_type(schema.id, truth.ids)}
         for target in schema.targets:

@@ -67,7 +67,8 @@ def answer() -> dict[str, Any]:
     except Exception as error:
         raise Stop("validate") from error
     try:
-        score = float(metric.evaluate(y_true=truth.copy(), y_pred=prediction.copy()))
+        parts = (frame.iloc[request["chosen"]].reset_index(drop=True) for frame in (truth, prediction))
+        score = float(metric.evaluate(**dict(zip(("y_true", "y_pred"), parts, strict=True))))
     except Exception as error:
         raise Stop("evaluate") from error
     if not math.isfinite(score):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from openmle_env.graders.rows import Rows
     from openmle_env.types import ResultStatus, SubmissionSchema
 
@@ -52,6 +54,10 @@ class Scorer(Protocol):
         """
         ...
 
-    def score(self, truth: Rows, predicted: Rows) -> Scored:
-        """Score predictions that hold the truth's ids in the truth's order; never raises for a fault of the task."""
+    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
+        """Score the chosen rows of predictions that hold the truth's ids in the truth's order.
+
+        All rows are given, so that whatever refuses a submission looks at all of it: a check that sees one part only
+        tells which ids are in it. Never raises for a fault of the task.
+        """
         ...

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 64 * MIB
-"""The largest file that is read."""
+"""The largest submission that is read from a path; what a sandbox read back had a limit of its own there."""
+
+MAX_TASK_BYTES = 1 << 30
+"""The largest file of a task's own, such as its answers, that is read."""
 
 MAX_FIELDS = 10_000
 """The most fields of one row; a wider one is refused before it takes memory."""
@@ -79,17 +82,20 @@ def refuse(code: str, message: str, *examples: str) -> Refused:
 def read_bytes(source: Artifact | Path | bytes, *, max_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of a submission.
 
+    Args:
+        source: A path, or what was read already.
+        max_bytes: The largest file that is read from a path.
+
     Raises:
         Refused: There is no file, it is not a regular one (the last part of a path is never followed if it is a
             link), it is larger than ``max_bytes``, or the system does not let us read it.
     """
     if isinstance(source, bytes):
-        content = source
-    elif isinstance(source, Artifact):
-        content = _read_artifact(source)
-    else:
-        content = _read_path(source, max_bytes)
-    if len(content) > max_bytes:
+        return source
+    if isinstance(source, Artifact):
+        return _read_artifact(source)
+    content = _read_path(source, max_bytes)
+    if len(content) > max_bytes:  # it grew while it was read
         raise _too_large(f"{len(content):,} bytes", max_bytes)
     return content
 

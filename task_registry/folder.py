@@ -182,7 +182,7 @@ def _check(pack: Pack) -> None:
 
 def _check_metric(pack: Pack) -> None:
     from openmle_env.errors import UnknownNameError
-    from openmle_env.graders import metrics  # imports numpy
+    from openmle_env.graders import metrics
 
     stated = pack.config.metric
     if stated.name == "pack":

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
-from openmle_env.graders.table import Refused, read_bytes, read_table
+from openmle_env.graders.table import MAX_TASK_BYTES, Refused, read_bytes, read_table
 from openmle_env.task_registry.folder import METRIC_SCRIPT
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def gold_submission(answers: Path, schema: SubmissionSchema) -> bytes:
         PackError: The answers cannot be read, or lack a column of the schema.
     """
     try:
-        table = read_table(read_bytes(answers), wanted=schema.columns)
+        table = read_table(read_bytes(answers, max_bytes=MAX_TASK_BYTES), wanted=schema.columns)
     except Refused as error:
         raise PackError(f"{answers.name} cannot be read: {error}") from error
     if missing := [name for name in schema.columns if name not in table.columns]:
@@ -47,6 +47,7 @@ def make_grader(
     sandbox: Callable[[], Sandbox],
     *,
     higher_is_better: bool | None = None,
+    looks_log: Path | None = None,
 ) -> Grader:
     """A grader for a pack.
 
@@ -56,12 +57,13 @@ def make_grader(
         answers: File with the hidden answers.
         sandbox: Gives the sandbox in which a pack's own metric runs; not called for a metric of ours.
         higher_is_better: Direction of a pack's own metric; if None, its code is asked.
+        looks_log: File that gets one line for each look at the answers.
 
     Raises:
         PackError: The metric is not defined for the targets.
         SandboxUnavailableError: The pack's own metric needs a sandbox and there is none.
     """
-    from openmle_env.graders.grader import Grader  # imports numpy
+    from openmle_env.graders.grader import Grader  # with all its metrics
     from openmle_env.graders.pack_metric import PackMetric
 
     config = pack.config
@@ -76,4 +78,5 @@ def make_grader(
         validation_fraction=config.split.validation_fraction,
         split="none" if config.split.method == "none" else "hash",
         split_column=config.split.column,
+        looks_log=looks_log,
     )

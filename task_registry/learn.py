@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError, SandboxUnavailableError
-from openmle_env.graders.table import Refused, Table, read_bytes, read_table
+from openmle_env.graders.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.grading import gold_submission, make_grader
 from openmle_env.task_registry.pack import ColumnBlock, Rewards, Submission
@@ -70,7 +70,13 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
             f"{pack.slug}: metric.higher_is_better is {stated} in pack.yaml, and the metric itself says "
             f"{higher_is_better}. Correct one of them."
         )
-    trivial = _score(pack, grader, read_bytes(sample), "the sample submission")
+    bounds = pack.config.rewards
+    if bounds is not None and (bounds.best > bounds.worst) != higher_is_better:
+        raise PackError(
+            f"{pack.slug}: rewards run from worst={bounds.worst:g} to best={bounds.best:g} in pack.yaml, though "
+            f"{'higher' if higher_is_better else 'lower'} is better. Swap them, or correct the metric's direction."
+        )
+    trivial = _score(pack, grader, read_bytes(sample, max_bytes=MAX_TASK_BYTES), "the sample submission")
     gold = _score(pack, grader, gold_submission(answers, submission.as_schema()), "the answers themselves")
     if math.isclose(gold, trivial) or (gold > trivial) != higher_is_better:
         raise PackError(
@@ -80,7 +86,7 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
     return Learned(
         submission=submission,
         higher_is_better=higher_is_better,
-        rewards=pack.config.rewards or Rewards(worst=trivial, best=gold),
+        rewards=bounds or Rewards(worst=trivial, best=gold),
     )
 
 
@@ -95,7 +101,7 @@ def _score(pack: Pack, grader: Grader, submission: bytes, what: str) -> float:
 
 def _read(pack: Pack, path: Path, name: str, *, wanted: tuple[str, ...] | None = None) -> Table:
     try:
-        return read_table(read_bytes(path), wanted=wanted)
+        return read_table(read_bytes(path, max_bytes=MAX_TASK_BYTES), wanted=wanted)
     except Refused as error:
         raise PackError(f"{pack.slug}: {name} cannot be read: {error}") from error
 

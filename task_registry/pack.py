@@ -163,7 +163,7 @@ class Preparation(Block):
 
 
 class Hardware(Block):
-    """What the task is meant for; shown to the agent."""
+    """What the task is meant for; shown on its card."""
 
     gpus: Annotated[int, Field(strict=True, ge=0)] = 0
     """Graphics processors that a program needs."""

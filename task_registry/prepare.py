@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from openmle_env import settings
-from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError
+from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError, UsageError
+from openmle_env.sandbox.channel import MAX_FILES
 from openmle_env.task_registry import files, learn
 from openmle_env.task_registry.folder import ANSWERS, PREPARE_SCRIPT, SAMPLE
 from openmle_env.task_registry.manifest import FORMAT, MANIFEST, Manifest, describe, read_whole
@@ -163,7 +164,13 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
         work_mb=allowed.disk_mb,
         output_mb=allowed.disk_mb,
         artifact_mb=allowed.disk_mb,
+        inodes=2 * MAX_FILES,
     )
+    if sandbox.name == "scripted":
+        raise UsageError(
+            f"{pack.slug} is not prepared, and the scripted sandbox runs no code. Prepare it in another one first: "
+            f"openmle prepare {pack.slug}"
+        )
     program = Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8")
     with _inputs(pack) as inputs:
         job = Job(program=program, inputs=inputs, collect=("public/", "private/"), limits=limits)
@@ -183,8 +190,8 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
             )
         if artifact.state is ArtifactState.TOO_LARGE:
             raise PreparationError(
-                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than preparation.disk_mb={allowed.disk_mb} in pack.yaml "
-                f"allows: {name} ({artifact.detail}). Raise it."
+                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than is taken: {name} ({artifact.detail}). Write less, or "
+                f"raise preparation.disk_mb={allowed.disk_mb} in pack.yaml; at most {MAX_FILES:,} files are taken."
             )
     return {name: found.content for name, found in execution.artifacts.items() if found.state is ArtifactState.OK}
 

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from openmle_env.sandbox.docker import DockerSandbox
 
 
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Whatever the settings of the machine are, tests keep their data in folders of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("OPENMLE_")]:
+            patch.delenv(name)
+        patch.setenv("OPENMLE_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("OPENMLE_RUNS", str(tmp_path_factory.mktemp("runs")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def unavailable() -> Callable[[str], NoReturn]:
     """Call it with what is missing: skips the test, but fails it in CI, where everything has to be there."""

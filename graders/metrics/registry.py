@@ -15,7 +15,7 @@ from openmle_env.graders.scored import Scored
 from openmle_env.types import Column, ColumnKind, ResultStatus, SubmissionSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _log = logging.getLogger(__name__)
 
@@ -95,10 +95,10 @@ class Metric:
             )
         return value
 
-    def score(self, truth: Rows, predicted: Rows) -> Scored:
-        """The value as a grader takes it: a fault of the task's, instead of an exception."""
+    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
+        """The value on the chosen rows, as a grader takes it: a fault of the task's, instead of an exception."""
         try:
-            return Scored(status=ResultStatus.SUCCESS, score=self(truth, predicted))
+            return Scored(status=ResultStatus.SUCCESS, score=self(truth.take(chosen), predicted.take(chosen)))
         except PackError as error:
             _log.info("%s", error)
             return Scored(

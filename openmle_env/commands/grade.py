@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from openmle_env import settings
 from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, AsJson, console, emit, say
 from openmle_env.errors import UsageError
 from openmle_env.types import Column, ColumnKind, Fault, Part, SubmissionSchema
@@ -112,20 +113,21 @@ def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, bool]:
 
     task = load_task(name)
     with SandboxOnDemand(None) as sandbox:
-        grader = make_grader(task.pack, task.submission, task.answers, sandbox.get)
+        looks = settings.load().home / "looks.jsonl"
+        grader = make_grader(task.pack, task.submission, task.answers, sandbox.get, looks_log=looks)
         return grader.grade(submission, part), task.spec.higher_is_better
 
 
 def _by_answers(answers: Path, submission: Path, metric: str, columns: _Columns) -> tuple[Grade, bool]:
     from openmle_env.graders import metrics  # numpy
     from openmle_env.graders.grader import Grader
-    from openmle_env.graders.table import Refused, read_bytes, read_table
+    from openmle_env.graders.table import MAX_TASK_BYTES, Refused, read_bytes, read_table
 
     accepted = metrics.get(metric).kinds
     if not answers.is_file():
         raise UsageError(f"There is no file {str(answers)!r}. With --metric, the first argument is a file of answers.")
     try:
-        cells = read_table(read_bytes(answers.resolve())).columns
+        cells = read_table(read_bytes(answers.resolve(), max_bytes=MAX_TASK_BYTES)).columns
     except Refused as error:
         raise UsageError(f"The answers {str(answers)!r} cannot be read: {error}") from None
     if not columns.id:

@@ -160,7 +160,8 @@ def _print(task: Task, episode: Episode, sandbox: str, folder: Path) -> None:
     sign = -1 if task.spec.higher_is_better else 1
     scores.sort(key=lambda row: math.inf if row[2] is None else sign * row[2])
     shown = [(name, number(validation), number(test)) for name, validation, test in scores]
-    table("", ("score of", "validation", "test"), shown, right=("validation", "test"))
+    if shown:
+        table("", ("score of", "validation", "test"), shown, right=("validation", "test"))
     if episode.fault:
         say(
             f"The episode ended early: a fault of the {episode.fault}, not of the program. {_why(episode.attempts[-1])}"

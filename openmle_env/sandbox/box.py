@@ -26,6 +26,7 @@ from openmle_env.sandbox.channel import (
     ChannelClosed,
     ProtocolError,
     Transport,
+    most_files,
     read_report,
 )
 from openmle_env.sandbox.protocol import CancelToken
@@ -342,5 +343,5 @@ _TAKEN = frozenset(
 def _most_bytes(job: Job) -> int:
     """A bound on all that a box may send: artifacts, logs, and a description for each file."""
     logs, artifacts = 4 * job.limits.log_kb * 1024, job.limits.artifact_mb * MIB
-    descriptions = (MAX_FILES + len(job.collect)) * 4 * MAX_NAME
+    descriptions = most_files(job) * 4 * MAX_NAME
     return int(logs + artifacts) + descriptions + 16 * MIB

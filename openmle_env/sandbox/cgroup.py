@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 CONTROLLERS = ("memory", "cpu", "pids")
 PREFIX = "openmle-"
-_OWN_PROCESSES = 4
-"""The guard's shell, the two processes of bubblewrap, and the supervisor."""
+_OWN_PROCESSES = 2
+"""The process of bubblewrap that waits, and the supervisor."""
 _PERIOD = 100_000
 
 _counter = itertools.count(1)

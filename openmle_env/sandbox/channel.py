@@ -15,10 +15,15 @@ from typing import Any, Protocol
 from openmle_env.types import MIB, Artifact, ArtifactState, Job
 
 MAX_FRAME = 2 * MIB
-MAX_FILES = 1000
-"""Files that are read back from one box."""
+MAX_FILES = 100_000
+"""Files that are read back from the folders of one box."""
 MAX_NAME = 4096
 _HEAD = struct.Struct(">cI")
+
+
+def most_files(job: Job) -> int:
+    """The most artifacts that are read back: those that are named, and those in named folders."""
+    return len(job.collect) + (MAX_FILES if any(name.endswith("/") for name in job.collect) else 0)
 
 
 class ProtocolError(Exception):
@@ -139,7 +144,7 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
         "memory_bytes": int(limits.memory_mb * MIB) if watch_memory else None,
         "collect": list(job.collect),
         "artifact_bytes": int(limits.artifact_mb * MIB),
-        "artifact_files": MAX_FILES,
+        "artifact_files": most_files(job),
         "environment": dict(job.environment),
         "rlimits": rlimits,
     }
@@ -218,7 +223,7 @@ def _collect(channel: Channel, job: Job, deadline: float, report: Report) -> Non
         if kind == b"A":
             current, expected = _read_artifact(_read_json(payload))
             bytes_left -= expected
-            if bytes_left < 0 or len(report.artifacts) > MAX_FILES + len(job.collect):
+            if bytes_left < 0 or len(report.artifacts) > most_files(job):
                 raise ProtocolError("more artifacts than were asked for")
             content = bytearray()
         elif kind == b"F":

@@ -67,6 +67,17 @@ def exists(name: str | None = None) -> bool:
         return _labels(client, name or settings.load().image) is not None
 
 
+def is_stale(name: str | None = None) -> bool:
+    """Whether the image was made here, but of other libraries or by other code than now; an image of yours never is.
+
+    Raises:
+        SandboxUnavailableError: No engine answers.
+    """
+    with engine.connect() as client:
+        made_of = (_labels(client, name or settings.load().image) or {}).get(reaper.RECIPE_LABEL)
+        return made_of is not None and made_of != recipe()
+
+
 def ensure(name: str | None = None, *, progress: Progress | None = None) -> str:
     """Build the image unless the engine has the one of this recipe; returns the image's id.
 

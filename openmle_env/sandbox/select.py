@@ -95,6 +95,7 @@ def docker_report(image: str | None) -> BackendReport:
 
     try:
         exists = images.exists(image)
+        stale = exists and images.is_stale(image)
     except OpenMLEError as error:
         reason, _, remedy = str(error).partition(". ")
         return BackendReport(name="docker", usable=False, reason=reason.removesuffix(".") + ".", remedy=remedy)
@@ -104,6 +105,13 @@ def docker_report(image: str | None) -> BackendReport:
             usable=False,
             reason="An engine answers, but has no sandbox image.",
             remedy="Build it: scripts/image",
+        )
+    if stale:
+        return BackendReport(
+            name="docker",
+            usable=True,
+            reason="An engine answers; its sandbox image holds other libraries than this environment.",
+            remedy="Build it anew: scripts/image",
         )
     return BackendReport(name="docker", usable=True, reason="An engine answers and has the sandbox image.")
 

@@ -18,6 +18,7 @@ from openmle_env.graders.scored import Scored
 from openmle_env.types import Artifact, ArtifactState, Column, Fault, Part, ResultStatus, SubmissionSchema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from openmle_env.graders.rows import Rows
@@ -181,7 +182,7 @@ class Fixed:
     def accepts(self, schema: SubmissionSchema) -> None:
         pass
 
-    def score(self, truth: Rows, predicted: Rows) -> Scored:
+    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
         assert truth.ids == predicted.ids
         return self.answer
 

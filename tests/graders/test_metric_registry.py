@@ -84,14 +84,14 @@ def test_a_value_is_finite_and_in_range_or_an_error(value: float) -> None:
     rows = example(y=[1])
     with pytest.raises(PackError, match="no value"):
         made(value)(rows, rows)
-    scored = made(value).score(rows, rows)
+    scored = made(value).score(rows, rows, range(len(rows)))
     assert (scored.status, scored.score) == (ResultStatus.METRIC_OR_ANSWER_MISSING, None)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("secret"), ValueError("secret"), KeyError("secret")])
 def test_a_metric_that_fails_is_the_tasks_fault_and_keeps_its_words(error: Exception) -> None:
     rows = example(y=[1])
-    scored = made(error).score(rows, rows)
+    scored = made(error).score(rows, rows, range(len(rows)))
     assert scored.status is ResultStatus.SCORING_FAILED
     assert "secret" not in scored.message
 

@@ -59,7 +59,7 @@ def fill(folder: Path, files: dict[str, str]) -> None:
                 "memory.max": "104857600",
                 "memory.swap.max": "0",
                 "cpu.max": "150000 100000",
-                "pids.max": "54",
+                "pids.max": "52",
             },
         ),
         (1, ("memory",), {"memory.limit_in_bytes": "104857600", "memory.memsw.limit_in_bytes": "104857600"}),

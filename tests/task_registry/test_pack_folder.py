@@ -115,6 +115,6 @@ def test_a_folder_gives_a_name(folder, slug):
     assert default_slug(Path("/packs") / folder) == slug
 
 
-def test_an_unprepared_plain_pack_has_no_specification_yet(make_pack, finished):
+def test_an_unprepared_plain_pack_has_no_specification_yet(make_pack, finished, home):
     with pytest.raises(PackError, match="openmle prepare"):
         _ = make_pack(finished).spec

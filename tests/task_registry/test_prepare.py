@@ -268,6 +268,8 @@ def test_only_the_stated_contents_are_prepared(write_pack, unfinished, box, addi
 class Broken:
     """A sandbox whose machine fails."""
 
+    name = "broken"
+
     def __init__(self, result):
         self.result = result
 

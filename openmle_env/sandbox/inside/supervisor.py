@@ -400,7 +400,8 @@ class Collector:
     """Reads files below ``/output`` without following any link, within caps on bytes and number."""
 
     def __init__(self, max_bytes: int, max_files: int) -> None:
-        self.bytes_left, self.max_bytes, self.files_left = max_bytes, max_bytes, max_files
+        self.bytes_left, self.max_bytes = max_bytes, max_bytes
+        self.files_left, self.max_files = max_files, max_files
 
     def collect(self, name: str) -> None:
         """Send one file, or for a name that ends in ``/`` every file below that folder."""
@@ -430,7 +431,7 @@ class Collector:
     def _walk(self, prefix: str, folder: int) -> None:
         for name in sorted(os.listdir(folder)):
             if self.files_left <= 0:
-                self._describe(prefix, "too_large", "more files than are read back")
+                self._describe(prefix, "too_large", f"more files than the {self.max_files:,} that are read back")
                 return
             entry = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISDIR(entry.st_mode):
