@@ -13,16 +13,19 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from openmle_env.envs import runner
 from openmle_env.envs.observation import STATUSES
 from openmle_env.envs.task_env import FINISH, FinalResult, TaskEnv
 from openmle_env.errors import PackError, SandboxUnavailableError, UnknownNameError, UsageError
-from openmle_env.types import Limits, Outcome, Part, ResultStatus
+from openmle_env.types import Grade, Limits, Outcome, Part, ResultStatus
 from tests.envs.tiny import make_pack, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from openmle_env.graders.grader import Grader
+    from openmle_env.types import Artifact
     from tests.envs.tiny import Box
 
     Make = Callable[..., TaskEnv]
@@ -267,6 +270,21 @@ def test_a_fault_that_passes_is_not_noticed(make_env: Make, box: Box) -> None:
     box.failures = 2
     ((_, reward, _, truncated, info),) = play(make_env(), program())
     assert (reward, truncated, info["outcome"].status) == (1.0, False, ResultStatus.SUCCESS)
+
+
+@pytest.mark.parametrize("last", [FINISH, program(0.5)])
+def test_a_fault_in_the_final_grade_is_told(make_env: Make, monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    grade = runner.grade
+
+    def broken_test_part(grader: Grader, submission: Artifact, part: Part, **arguments: Any) -> Grade:
+        if part is Part.TEST:
+            return Grade(status=ResultStatus.SANDBOX_UNCONFIRMED, part=part, message="The engine went away.")
+        return grade(grader, submission, part, **arguments)
+
+    monkeypatch.setattr(runner, "grade", broken_test_part)
+    *_, (_, _, terminated, truncated, info) = play(make_env(programs=2), program(0.9), last)
+    assert (terminated, truncated, info["fault"]) == (True, False, "infrastructure")
+    assert info["final"].test_score is None
 
 
 def test_a_fault_of_the_task_is_never_scored_as_the_agents(make_env: Make) -> None:

@@ -69,7 +69,20 @@ def test_a_packs_metric_scores_each_part(survival: SubmissionSchema, tmp_path: P
     assert scores == {Part.VALIDATION: 1.0, Part.TEST: 0.5, Part.ALL: 0.75}
 
 
-def test_the_box_sees_one_part_and_nothing_else(
+def test_a_packs_own_check_sees_all_rows_whatever_the_part(
+    survival: SubmissionSchema, tmp_path: Path, process: PlainProcess
+) -> None:
+    # Seeing one part only, it would tell an agent which ids are in it.
+    code = write(
+        tmp_path,
+        validate="assert sorted(submission.id) == sorted(ground_truth.id) == [1, 2, 3, 4]; "
+        "assert (submission.target[submission.id == 4] == 0).all()",
+    )
+    made = grader(survival, tmp_path, PackMetric(code, process))
+    assert {made.grade(SUBMISSION, part).status for part in Part} == {ResultStatus.SUBMISSION_INVALID}
+
+
+def test_the_metric_sees_one_part_and_the_box_nothing_else(
     survival: SubmissionSchema, tmp_path: Path, process: PlainProcess
 ) -> None:
     code = write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +76,9 @@ def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
 
 def control_groups(pid: int) -> list[Path]:
     """Groups of boxes that a process made."""
-    return [folder for folder in Path("/sys/fs/cgroup").rglob(f"openmle-{pid}-*") if folder.is_dir()]
+    # os.walk, unlike rglob, is not disturbed by groups that others remove meanwhile.
+    walk = os.walk("/sys/fs/cgroup")
+    return [Path(root, name) for root, names, _ in walk for name in names if name.startswith(f"openmle-{pid}-")]
 
 
 def descriptors() -> int:

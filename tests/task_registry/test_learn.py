@@ -91,6 +91,7 @@ def test_the_answers_may_have_more_columns(make_pack, finished, box):
         ({ANSWERS: "id,kind\n" + "3,cat\n" * 8, SAMPLE: "id,kind\n" + "3,cat\n" * 8}, "twice"),
         ({"pack.yaml": "metric: {higher_is_better: false}"}, "is False in pack.yaml, and the metric itself says True"),
         ({"pack.yaml": "split: {method: column, column: Part}"}, "Part"),
+        ({"pack.yaml": "rewards: {worst: 1, best: 0}"}, "worst=1 to best=0 in pack.yaml, though higher is better"),
         (
             {"pack.yaml": "submission: {id: {name: id, kind: integer}, targets: [{name: breed, kind: text}]}"},
             "lacks the column 'breed'",
