@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class PlayedEpisode:
     """One finished episode."""
 
     attempts: tuple[Attempt, ...]
@@ -32,7 +32,7 @@ class Episode:
     truncated: bool
     """Whether the episode ended by its time budget or a fault, rather than by its budget of programs."""
     fault: Fault | None
-    """Who has to act where the episode was cut short by a failure that is not the agent's; else None."""
+    """Who has to act where a result, the final grade included, must not be scored as the agent's; else None."""
 
 
 def best_of(attempts: Sequence[Attempt], *, higher_is_better: bool) -> Attempt | None:
@@ -50,7 +50,7 @@ def play(
     *,
     seed: int | None = None,
     on_step: Callable[[Attempt], None] | None = None,
-) -> Episode:
+) -> PlayedEpisode:
     """Let ``agent`` play one episode of ``env`` until it is terminated or truncated.
 
     The agent is told what the observations tell: where the environment's feedback hides scores or validity, the
@@ -87,7 +87,7 @@ def play(
             if on_step is not None:
                 on_step(attempts[-1])
     fault = info.get("fault")
-    return Episode(
+    return PlayedEpisode(
         attempts=tuple(attempts),
         best=best_of(attempts, higher_is_better=spec.higher_is_better),
         final=info.get("final"),

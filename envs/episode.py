@@ -15,12 +15,11 @@ from openmle_env.types import Execution, Fault, Job, Outcome, Part, ResultStatus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openmle_env.envs.observation import Feedback
     from openmle_env.envs.rewards import Reward
     from openmle_env.graders.grader import Grader
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.lookup import Task
-    from openmle_env.types import Grade, TaskSpec
+    from openmle_env.types import Feedback, Grade, TaskSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +76,11 @@ class Episode:
     def programs_left(self) -> int:
         """Programs that may still be submitted."""
         return self.spec.programs - len(self.outcomes)
+
+    @property
+    def next_index(self) -> int:
+        """The number of the program that is submitted next."""
+        return len(self.outcomes) + 1
 
     @property
     def best_score(self) -> float | None:
@@ -157,7 +161,7 @@ class Episode:
                 bounds=self.spec.reward_bounds,
                 higher_is_better=self.spec.higher_is_better,
             )
-        index = len(self.outcomes) + 1
+        index = self.next_index
         best = self._best_so_far()
         leads = score is not None and (best is None or self._beats(score, best[1]))
         if score is not None and leads:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -11,7 +11,7 @@ from openmle_env.envs.spaces import UnicodeText
 from openmle_env.types import MAX_PROGRAM_CHARACTERS, ResultStatus
 
 if TYPE_CHECKING:
-    from openmle_env.types import Execution, Grade
+    from openmle_env.types import Execution, Feedback, Grade
 
 MAX_TEXT_CHARACTERS = 100_000
 """The longest specification or feedback; the middle of a longer one is left out, and says so."""
@@ -22,9 +22,6 @@ MAX_PROGRAMS = 1_000_000
 
 STATUSES: tuple[ResultStatus | None, ...] = (None, *ResultStatus)
 """What the numbers of the observation ``status`` stand for; 0 is None, no program yet."""
-
-Feedback = Literal["validation", "validity", "none"]
-"""What an agent is told: score and validity; validity without the score; only how the program ran."""
 
 
 def observation_space() -> spaces.Dict:

@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from openmle_env.envs.observation import MAX_PROGRAMS, MAX_SECONDS, Feedback
+from openmle_env.envs.observation import MAX_PROGRAMS, MAX_SECONDS
 from openmle_env.envs.rewards import Reward
 from openmle_env.errors import UsageError, unknown_name
 from openmle_env.sandbox import select
 from openmle_env.sandbox.protocol import Sandbox
-from openmle_env.types import Limits
+from openmle_env.types import Feedback, Limits
 
 if TYPE_CHECKING:
     from openmle_env.types import TaskSpec
@@ -82,7 +82,7 @@ class Options:
         known = [item.name for item in fields(Limits)]
         for name in self.limits:
             if name not in known:
-                raise unknown_name("limit", str(name), known, hint=f"Limits: {', '.join(known)}.")
+                raise unknown_name("limit", str(name), known)
         changed: dict[str, Any] = dict(self.limits)
         return replace(base, **changed)
 

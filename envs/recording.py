@@ -28,15 +28,17 @@ from gymnasium.utils import RecordConstructorArgs
 
 import openmle_env
 from openmle_env import settings
-from openmle_env.envs.runner import is_program
+from openmle_env.envs.actions import is_program
 from openmle_env.envs.task_env import TaskEnv
 from openmle_env.errors import DiskFullError, InfrastructureError, UsageError
+from openmle_env.files import write_whole
+from openmle_env.types import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openmle_env.envs.episode import FinalResult
-    from openmle_env.types import Grade, Outcome
+    from openmle_env.types import Grade, Outcome, ResultStatus
 
 FORMAT = 1
 """Version of the files' layout."""
@@ -67,7 +69,6 @@ class EpisodeRecorder(gymnasium.Wrapper[Observation, str, Observation, str], Rec
         self._task_env = env.unwrapped
         self._runs = Path(runs) if runs is not None else settings.load().runs
         self._folder: Path | None = None
-        self._programs = 0
 
     @property
     def folder(self) -> Path:
@@ -103,7 +104,6 @@ class EpisodeRecorder(gymnasium.Wrapper[Observation, str, Observation, str], Rec
                     **described,
                 },
             )
-        self._programs = 0
         return result
 
     def step(self, action: str) -> tuple[Observation, float, bool, bool, Info]:
@@ -115,26 +115,26 @@ class EpisodeRecorder(gymnasium.Wrapper[Observation, str, Observation, str], Rec
         """
         folder = self.folder
         if self._task_env.running and is_program(action):
-            self._programs += 1
+            # Over the program of a step that was interrupted, which has no line and leaves its number to this one.
+            path = folder / "programs" / f"{self._task_env.next_index:04}.py"
             with _storage_errors(folder):
-                path = folder / "programs" / f"{self._programs:04}.py"
-                _write(path, action.encode("utf-8", "surrogatepass"))
+                write_whole(path, action.encode("utf-8", "surrogatepass"))
         observation, reward, terminated, truncated, info = self.env.step(action)
         with _storage_errors(folder):
             if "outcome" in info:
-                _append_json(folder / "steps.jsonl", _step_record(info["outcome"], info.get("fault")))
+                _append_json(folder / "steps.jsonl", _step_record(info["outcome"]))
             if "final" in info:
                 _write_json(folder / "final.json", _final_record(info["final"], terminated, truncated))
         return observation, float(reward), terminated, truncated, info
 
 
-def _step_record(outcome: Outcome, fault: str | None) -> dict[str, Any]:
+def _step_record(outcome: Outcome) -> dict[str, Any]:
     execution = outcome.execution
     return {
         "index": outcome.index,
         "program_sha256": outcome.program_sha256,
         "status": outcome.status,
-        "fault": fault,
+        "fault": _fault(outcome.status),
         "reason": execution.reason,
         "validation": _grade_record(outcome.grade),
         "reward": outcome.reward,
@@ -156,11 +156,17 @@ def _final_record(final: FinalResult, terminated: bool, truncated: bool) -> dict
         "validation_score": final.validation_score,
         "test_score": final.test_score,
         "test": _grade_record(final.grade),
+        "fault": _fault(final.grade.status) if final.grade else None,
         "looks": dict(final.looks),
         "note": final.note,
         "terminated": terminated,
         "truncated": truncated,
     }
+
+
+def _fault(status: ResultStatus) -> Fault | None:
+    """Who has to act where the result must not be scored as the agent's, else None."""
+    return status.fault if status.fault in {Fault.TASK, Fault.INFRASTRUCTURE} else None
 
 
 def _grade_record(grade: Grade | None) -> dict[str, Any] | None:
@@ -190,21 +196,7 @@ def _new_folder(parent: Path, name: str) -> Path:
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:
-    _write(path, (_dump(value, indent=2) + "\n").encode())
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Put a whole file in its place, or leave nothing."""
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, (_dump(value, indent=2) + "\n").encode())
 
 
 def _append_json(path: Path, value: dict[str, Any]) -> None:
@@ -233,6 +225,9 @@ def _storage_errors(folder: Path) -> Iterator[None]:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise DiskFullError(
                 f"No space is left to record the episode in {folder}. What was recorded before is whole. "
-                "Free space, or set OPENMLE_RUNS to a folder with some, and run again."
+                "Free space, or set OPENMLE_RUNS or --runs to a folder with some, and run again."
             ) from error
-        raise InfrastructureError(f"The episode cannot be recorded in {folder}: {error.strerror}.") from error
+        raise InfrastructureError(
+            f"The episode cannot be recorded in {folder}: {error.strerror}. "
+            "Set OPENMLE_RUNS or --runs to a folder that you may write to."
+        ) from error

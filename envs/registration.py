@@ -91,14 +91,26 @@ class _AfterGymnasium(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != _HOOKED:
+        if fullname != _HOOKED or self not in sys.meta_path:
             return None
-        for finder in sys.meta_path:
-            spec = finder.find_spec(fullname, path, target) if finder is not self else None
-            if spec is not None and spec.loader is not None:
-                spec.loader = _Loader(spec.loader, self)
-                return spec
-        return None
+        spec = self._ask_others(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self)
+        return spec
+
+    def _ask_others(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        # Away meanwhile: another hook that asks others, too, would ask this one, and so on without end.
+        place = sys.meta_path.index(self)
+        sys.meta_path.remove(self)
+        try:
+            for finder in list(sys.meta_path):
+                find_spec = getattr(finder, "find_spec", None)  # old finders have none
+                spec: ModuleSpec | None = find_spec(fullname, path, target) if find_spec else None
+                if spec is not None:
+                    return spec
+            return None
+        finally:
+            sys.meta_path.insert(place, self)
 
 
 class _Loader(importlib.abc.Loader):

@@ -12,8 +12,9 @@ def table(episode: Episode) -> str:
     """One line for each program, the best marked with ``*``, and the final result where there is one."""
     spec = episode.spec
     direction = "higher" if spec.higher_is_better else "lower"
+    metric = "its own metric" if spec.metric == "pack" else spec.metric
     lines = [
-        f"{spec.slug} · {spec.metric}, {direction} is better · sandbox {episode.sandbox.name}",
+        f"{spec.slug} · {metric}, {direction} is better · sandbox {episode.sandbox.name}",
         f"{episode.programs_left} of {spec.programs} programs and {max(episode.seconds_left, 0):.0f} s left",
         f"{'#':>5}  {'status':<24}  {'validation':>12}  {'reward':>10}  {'seconds':>8}",
     ]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from openmle_env.graders.rewards import improvement, normalized
 
-Reward = Literal["normalized", "score", "improvement", "medal", "rank"]
+Reward = Literal["normalized", "score", "improvement"]
 
 
 def step_reward(
@@ -26,7 +26,7 @@ def step_reward(
       but never more than 0: a failure should not beat a poor success.
 
     Args:
-        kind: One of the three above.
+        kind: One of these three.
         score: The program's validation score, or None where it has none.
         previous_best: Best validation score of the episode before this program, or None.
         bounds: Scores that stand for 0 and 1 (`openmle_env.types.TaskSpec.reward_bounds`).

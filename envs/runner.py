@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
@@ -21,28 +20,7 @@ if TYPE_CHECKING:
 RETRY_PAUSES = (0.5, 2.0)
 """Seconds to wait before the second and the third attempt."""
 
-FINISH = "# openmle: finish"
-"""The action that ends an episode; followed by a number it also selects that program."""
-
-_FINISH = re.compile(rf"\s*{re.escape(FINISH)}(?:[ \t]+([0-9]{{1,9}}))?\s*")
 _Result = TypeVar("_Result", Execution, Grade)
-
-
-def parse_finish(action: str) -> tuple[bool, int | None]:
-    """Whether ``action`` ends the episode, and the number of the program that it selects.
-
-    >>> parse_finish("# openmle: finish 3"), parse_finish("print('hello')")
-    ((True, 3), (False, None))
-    """
-    match = _FINISH.fullmatch(action)
-    if match is None:
-        return False, None
-    return True, int(match[1]) if match[1] else None
-
-
-def is_program(action: object) -> bool:
-    """Whether ``action`` is one that `openmle_env.envs.task_env.TaskEnv.step` takes as a program."""
-    return isinstance(action, str) and not parse_finish(action)[0]
 
 
 def execute(sandbox: Sandbox, job: Job, *, cancel: CancelToken, seconds: float) -> Execution:
@@ -66,9 +44,12 @@ def execute(sandbox: Sandbox, job: Job, *, cancel: CancelToken, seconds: float) 
 
 
 def grade(grader: Grader, submission: Artifact, part: Part, *, program_sha256: str, cancel: CancelToken) -> Grade:
-    """Grade ``submission`` on ``part``, again where the machine failed; raises for neither the pack nor the machine."""
+    """Grade ``submission`` on ``part``, again where the machine failed; raises for neither the pack nor the machine.
+
+    ``cancel`` ends a metric that runs, and the waiting.
+    """
     return _settle(
-        lambda: grader.grade(submission, part, program_sha256=program_sha256),
+        lambda: grader.grade(submission, part, program_sha256=program_sha256, cancel=cancel),
         lambda reason: Grade(status=ResultStatus.SANDBOX_UNCONFIRMED, part=part, message=reason),
         cancel=cancel,
     )

@@ -10,10 +10,10 @@ import gymnasium
 
 from openmle_env import settings
 from openmle_env.envs import observation
+from openmle_env.envs.actions import FINISH, parse_finish
 from openmle_env.envs.episode import Episode, FinalResult
 from openmle_env.envs.options import RENDER_MODES, Options
 from openmle_env.envs.rendering import table
-from openmle_env.envs.runner import FINISH, parse_finish
 from openmle_env.errors import PackError, UsageError, unknown_name
 from openmle_env.sandbox import select
 from openmle_env.task_registry import lookup, prepare, spec
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from openmle_env.envs.observation import Feedback
     from openmle_env.envs.rewards import Reward
     from openmle_env.graders.grader import Grader
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.lookup import Pack, Task
-    from openmle_env.types import Limits, Outcome, TaskSpec
+    from openmle_env.types import Feedback, Limits, Outcome, TaskSpec
 
 __all__ = ["FINISH", "FinalResult", "TaskEnv"]
 
@@ -130,6 +129,15 @@ class TaskEnv(gymnasium.Env[Observation, str]):
     def running(self) -> bool:
         """Whether an episode has begun and is not over, so that `step` is possible."""
         return not self._closed and self._episode is not None and not self._episode.over
+
+    @property
+    def next_index(self) -> int:
+        """The number that the next program will have in its episode, from 1.
+
+        Raises:
+            UsageError: No episode is running.
+        """
+        return self._running().next_index
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Start an episode; the first time, start the sandbox and prepare the task too.
@@ -308,13 +316,7 @@ def _info(episode: Episode, outcome: Outcome | None, final: FinalResult | None) 
 
 
 def _check_pack(pack: Pack, options: Options) -> None:
-    """Refuse a pack that is not the one that was asked for, or that lacks what the reward needs."""
-    if options.reward in {"medal", "rank"}:
-        lack = "is not read yet" if pack.config.leaderboard else "does not exist"
-        raise UsageError(
-            f"reward={options.reward!r} needs a human leaderboard, which {lack} for task {pack.slug!r}. "
-            "Use 'normalized', 'score' or 'improvement'."
-        )
+    """Refuse a pack that is not the one that was asked for."""
     for name, wanted, found in (
         ("version", options.pack_version, pack.config.version),
         ("hash", options.pack_hash, pack.hash if options.pack_hash else None),

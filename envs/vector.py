@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,7 +21,6 @@ from openmle_env.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from concurrent.futures import Future
 
     import gymnasium
     import numpy.typing as npt
@@ -71,7 +71,6 @@ class ThreadVectorEnv(_SyncVectorEnv):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         super().__init__(env_fns, autoreset_mode=autoreset_mode)
-        self._pool = ThreadPoolExecutor(self.num_envs, thread_name_prefix="openmle-env")
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -86,7 +85,7 @@ class ThreadVectorEnv(_SyncVectorEnv):
         mask = self._mask(remaining.pop("reset_mask", None))
         seeds = self._seeds(seed)
         futures = {
-            index: self._pool.submit(self.envs[index].reset, seed=seeds[index], options=remaining)
+            index: _start(partial(self.envs[index].reset, seed=seeds[index], options=remaining))
             for index in np.flatnonzero(mask).tolist()
         }
         results, errors = self._gather(futures)
@@ -111,7 +110,7 @@ class ThreadVectorEnv(_SyncVectorEnv):
         """
         programs = self._programs(actions)
         futures = {
-            index: self._pool.submit(self._advance, env, program, bool(self._autoreset_envs[index]))
+            index: _start(partial(self._advance, env, program, bool(self._autoreset_envs[index])))
             for index, (env, program) in enumerate(zip(self.envs, programs, strict=True))
         }
         results, errors = self._gather(futures)
@@ -137,28 +136,25 @@ class ThreadVectorEnv(_SyncVectorEnv):
     def close_extras(self, **_kwargs: Any) -> None:
         """Close all environments at the same time, within `CLOSE_SECONDS` together; running programs are ended."""
         deadline = time.monotonic() + CLOSE_SECONDS
-        # Threads of their own: those of the pool may all be busy with the steps that are to be ended.
         closers = [threading.Thread(target=env.close, daemon=True) for env in getattr(self, "envs", ())]
         for closer in closers:
             closer.start()
         for closer in closers:
             closer.join(max(0.0, deadline - time.monotonic()))
-        if pool := getattr(self, "_pool", None):
-            pool.shutdown(wait=False, cancel_futures=True)
 
     def _gather(self, futures: dict[int, Future[_T]]) -> tuple[dict[int, _T], dict[int, BaseException]]:
         """Wait for all: an environment is never left behind in a step that another one ended with an error."""
         try:
             wait(futures.values())
         except BaseException:
-            # Ctrl-C: what still runs would otherwise keep the interpreter from ending.
+            # Ctrl-C: nobody waits any more for what still runs.
             self.close()
             raise
         errors = {index: error for index, future in futures.items() if (error := future.exception()) is not None}
         return {index: future.result() for index, future in futures.items() if index not in errors}, errors
 
     def _advance(self, env: gymnasium.Env[Any, Any], program: str, over: bool) -> _Advance:
-        """What one environment does in a step; runs in a thread of the pool."""
+        """What one environment does in a step; runs in a thread of its own."""
         if over and self.autoreset_mode is AutoresetMode.NEXT_STEP:
             observation, info = env.reset()
             return _Advance(observation, info)
@@ -212,6 +208,22 @@ class _Advance:
     truncated: bool = False
     last: tuple[Any, dict[str, Any]] | None = None
     """Observation and info of an episode that ended in this step and was reset in it."""
+
+
+def _start(call: Callable[[], _T]) -> Future[_T]:
+    """Call in a thread of its own, which never keeps the interpreter from ending, as those of an executor do."""
+    future: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001  whoever waits for the future raises it
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name="openmle-env", daemon=True).start()
+    return future
 
 
 def _raise_first(errors: dict[int, BaseException]) -> None:

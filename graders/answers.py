@@ -64,7 +64,10 @@ def load(path: Path, schema: SubmissionSchema, split: Split, *, every_column: bo
         columns[target.name] = values
     rows = Rows(schema, ids, columns)
     if split.column and split.column not in table.columns:
-        raise PackError(f"Answers {path.name}: the column {split.column!r} that states the split is missing.")
+        raise PackError(
+            f"Answers {path.name}: the column {split.column!r} that states the split is missing; there are "
+            f"{', '.join(table.names)}. Name one of them as split.column in pack.yaml, or add it to the answers."
+        )
     return Answers(rows, divide(ids, split, table.columns.get(split.column)))
 
 

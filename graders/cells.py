@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from openmle_env.graders.rows import Value
     from openmle_env.types import Column, SubmissionSchema
@@ -88,6 +88,18 @@ def canonical_id(cell: str, column: Column) -> str | CellFault:
     return value if isinstance(value, CellFault) else str(value)
 
 
+def yes_and_no(labels: Collection[str]) -> dict[bool, str]:
+    """The label that is a yes (True) and the one that is a no; empty where ``labels`` are not one of each.
+
+    >>> yes_and_no(["No", "yes"])
+    {False: 'No', True: 'yes'}
+    """
+    if len(labels) != 2:
+        return {}
+    words = {truth: label for label in labels if (truth := _truth(label)) is not None}
+    return words if len(words) == 2 else {}
+
+
 def _reader(column: Column) -> Callable[[str], Value | CellFault]:
     match column.kind:
         case "integer":
@@ -132,7 +144,11 @@ def _integer(cell: str) -> int | CellFault:
     number = _number(cell)
     if isinstance(number, CellFault):
         return number
-    exact = Decimal(cell)
+    exact = _exact(cell)
+    if exact is None:
+        return CellFault.NOT_AN_INTEGER
+    if not exact:
+        return 0
     if exact.adjusted() >= MAX_INTEGER_DIGITS or exact != exact.to_integral_value():
         return CellFault.NOT_AN_INTEGER
     return int(exact)
@@ -153,10 +169,7 @@ class _LabelReader:
             if number is not None:
                 numbers.setdefault(number, []).append(label)
         self._numbers = {number: same[0] for number, same in numbers.items() if len(same) == 1}
-        self._booleans: dict[bool, str] = {}
-        if len(labels) == 2:
-            words = {truth: label for label in labels if (truth := _truth(label)) is not None}
-            self._booleans = words if len(words) == 2 else {}
+        self._booleans = yes_and_no(labels)
 
     def __call__(self, cell: str) -> str | CellFault:
         label = self._known.get(cell)
@@ -187,7 +200,15 @@ def _label_number(text: str) -> Decimal | None:
     digits = text.lstrip("+-")
     if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
         return None
-    return Decimal(text)
+    return _exact(text)
+
+
+def _exact(number: str) -> Decimal | None:
+    """The exact value; None where its exponent is beyond what `Decimal` holds, as in ``1e-99999999999999999999``."""
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        return None
 
 
 def _truth(text: str) -> bool | None:

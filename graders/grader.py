@@ -14,16 +14,16 @@ from openmle_env.graders import metrics
 from openmle_env.graders.answers import load as load_answers
 from openmle_env.graders.split import Split
 from openmle_env.graders.submission import Report, check
-from openmle_env.graders.table import MAX_BYTES
 from openmle_env.types import Artifact, Grade, Part, ResultStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Literal
 
     from openmle_env.graders.answers import Answers
     from openmle_env.graders.scored import Scored, Scorer
+    from openmle_env.sandbox.protocol import CancelToken
     from openmle_env.types import SubmissionSchema
 
 _log = logging.getLogger(__name__)
@@ -46,10 +46,10 @@ class Grader:
         answers: Path | None,
         salt: str = "",
         validation_fraction: float = 0.5,
-        split: Literal["hash", "none"] | Mapping[str, str] = "hash",
+        split: Literal["hash", "none"] = "hash",
         split_column: str = "",
         looks_log: Path | None = None,
-        max_bytes: int = MAX_BYTES,
+        details: Callable[[str], None] | None = None,
     ) -> None:
         """Prepare to grade; nothing is read yet.
 
@@ -59,11 +59,10 @@ class Grader:
             answers: CSV file of the hidden answers, read once, at the first grade; None where there is none.
             salt: Of the split by hash.
             validation_fraction: Of the split by hash.
-            split: ``hash`` of the id, ``none`` where the metric does not decompose (both parts are all rows), or
-                ``validation`` or ``test`` for each id.
+            split: ``hash`` of the id, or ``none`` where the metric does not decompose: both parts are all rows.
             split_column: Column of the answers that states the part of each row; stands above ``split``.
             looks_log: File that gets one JSON line for each look: when, part, program. Never the score.
-            max_bytes: The largest submission that is read.
+            details: Told why the answers cannot be used. That may quote them, so it is kept from logs and grades.
 
         Raises:
             UnknownNameError: There is no such metric.
@@ -75,12 +74,10 @@ class Grader:
         self._path = answers
         if split_column:
             self._split = Split(method="column", column=split_column)
-        elif isinstance(split, str):
-            self._split = Split(method=split, salt=salt, validation_fraction=validation_fraction)
         else:
-            self._split = Split(method="given", given=split)
+            self._split = Split(method=split, salt=salt, validation_fraction=validation_fraction)
         self._looks_log = looks_log
-        self._max_bytes = max_bytes
+        self._details = details
         self._lock = threading.Lock()
         self._loaded: Answers | None = None
         self.looks = dict.fromkeys(Part, 0)
@@ -115,21 +112,31 @@ class Grader:
         Raises:
             PackError: As for `load`.
         """
-        return check(submission, self._schema, self.load().rows.ids, max_bytes=self._max_bytes)
+        return check(submission, self._schema, self.load().rows.ids)
 
-    def grade(self, submission: Artifact | Path | bytes, part: Part, *, program_sha256: str = "") -> Grade:
+    def grade(
+        self,
+        submission: Artifact | Path | bytes,
+        part: Part,
+        *,
+        program_sha256: str = "",
+        cancel: CancelToken | None = None,
+    ) -> Grade:
         """Grade ``submission`` on ``part``. Never raises for what it holds, nor for a fault of the task.
 
         Args:
             submission: What a program wrote.
             part: Which answers it is compared with.
             program_sha256: Hash of the program that wrote it, for the log of looks.
+            cancel: Ends a metric that runs in a sandbox; the status is then ``cancelled``.
         """
         try:
             answers = self.load()
             report = self.check(submission)
         except PackError as error:
-            _log.info("%s", error)
+            _log.info("The hidden answers cannot be used: %s", type(error).__name__)
+            if self._details is not None:
+                self._details(f"The hidden answers cannot be used: {error}")
             return Grade(
                 status=ResultStatus.METRIC_OR_ANSWER_MISSING,
                 part=part,
@@ -152,7 +159,7 @@ class Grader:
                 part=part,
                 message=f"The look at the answers could not be recorded ({error.strerror}), so none was taken.",
             )
-        scored = self._scorer.score(answers.rows, report.predictions, answers.positions[part])
+        scored = self._scorer.score(answers.rows, report.predictions, answers.positions[part], cancel=cancel)
         return _grade(scored, part, report.warnings)
 
     def _record_look(self, part: Part, program_sha256: str) -> None:

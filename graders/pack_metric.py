@@ -20,24 +20,25 @@ from openmle_env.graders.scored import Scored
 from openmle_env.types import ArtifactState, Fault, Job, Limits, ResultStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from openmle_env.graders.rows import Rows, Value
+    from openmle_env.sandbox.protocol import CancelToken, Sandbox
+    from openmle_env.types import Column, SubmissionSchema
 
     _Question = tuple[Rows, Rows, Sequence[int]]
-    from openmle_env.sandbox.protocol import Sandbox
-    from openmle_env.types import Column, SubmissionSchema
 
 _log = logging.getLogger(__name__)
 
 _RESULT = "result.json"
 _INT64 = 1 << 63
+_EXCEPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 _NOT_THE_SUBMISSION = "This is a fault of the task, not of the submission."
 _FAILURES = {
     "load": (ResultStatus.METRIC_OR_ANSWER_MISSING, f"The task's metric cannot be loaded. {_NOT_THE_SUBMISSION}"),
-    # Its own words stay in the private log: they may quote the answers.
+    # Its own words go to whoever was named for them, and nowhere else: they may quote the answers.
     "validate": (ResultStatus.SUBMISSION_INVALID, "The task's own check refused the submission; its form is right."),
     "evaluate": (ResultStatus.SCORING_FAILED, f"The task's metric failed. {_NOT_THE_SUBMISSION}"),
     "not_finite": (ResultStatus.SCORING_FAILED, f"The task's metric gave no finite score. {_NOT_THE_SUBMISSION}"),
@@ -61,7 +62,13 @@ class PackMetric:
     """The answers are given to the metric with every column that they have."""
 
     def __init__(
-        self, code: Path, sandbox: Sandbox, *, limits: Limits | None = None, higher_is_better: bool | None = None
+        self,
+        code: Path,
+        sandbox: Sandbox,
+        *,
+        limits: Limits | None = None,
+        higher_is_better: bool | None = None,
+        details: Callable[[str], None] | None = None,
     ) -> None:
         """Prepare to score; nothing runs yet.
 
@@ -71,11 +78,14 @@ class PackMetric:
             limits: What one score may use.
             higher_is_better: The direction where the pack states it; it must be what the code says, too. If None,
                 the code is asked once, in the sandbox.
+            details: Told what the metric said where it failed, its traces included. They may quote the hidden answers:
+                give what keeps them from agents, such as `openmle_env.graders.private_log.PrivateLog`.
         """
         self._path = code
         self._sandbox = sandbox
         self._limits = limits or Limits()
         self._stated = higher_is_better
+        self._details = details
 
     @cached_property
     def _code(self) -> bytes:
@@ -97,7 +107,7 @@ class PackMetric:
         digest = hashlib.sha256(self._code).digest()
         with _asking:
             if digest not in _directions:
-                result = self._run(None)
+                result = self._run(None, None)
                 if isinstance(result, Scored):
                     kind = InfrastructureError if result.status.fault is Fault.INFRASTRUCTURE else PackError
                     raise kind(f"The direction of {self._path} cannot be learned. {result.message}")
@@ -107,12 +117,14 @@ class PackMetric:
     def accepts(self, schema: SubmissionSchema) -> None:
         """Any targets: what they mean is the pack's own affair."""
 
-    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
-        """Check all predictions and score the chosen ones, in a fresh box."""
+    def score(
+        self, truth: Rows, predicted: Rows, chosen: Sequence[int], *, cancel: CancelToken | None = None
+    ) -> Scored:
+        """Check all predictions and score the chosen ones, in a fresh box; ``cancel`` ends it."""
         try:
-            result = self._run((truth, predicted, chosen))
+            result = self._run((truth, predicted, chosen), cancel)
         except PackError as error:
-            _log.info("%s", error)
+            _log.info("%s", error)  # the file cannot be read
             status, message = _FAILURES["load"]
             return Scored(status=status, message=message)
         if isinstance(result, Scored):
@@ -123,7 +135,7 @@ class PackMetric:
             return Scored(status=ResultStatus.METRIC_OR_ANSWER_MISSING, message=message)
         return Scored(status=ResultStatus.SUCCESS, score=result["score"], warnings=tuple(result["warnings"]))
 
-    def _run(self, rows: _Question | None) -> dict[str, Any] | Scored:
+    def _run(self, rows: _Question | None, cancel: CancelToken | None) -> dict[str, Any] | Scored:
         """Run the metric in a box; its result, or why there is none."""
         program = files("openmle_env.graders").joinpath("pack_metric_program.py").read_text(encoding="utf-8")
         code = self._code
@@ -134,7 +146,7 @@ class PackMetric:
                 folder.mkdir(mode=0o755)
                 _write(folder, code, rows)
                 job = Job(program=program, inputs={"/data": folder}, collect=(_RESULT,), limits=self._limits)
-                execution = self._sandbox.run(job)
+                execution = self._sandbox.run(job, cancel=cancel)
         except (InfrastructureError, OSError) as error:
             return Scored(
                 status=ResultStatus.SANDBOX_UNCONFIRMED, message=f"The task's metric could not be run: {error}"
@@ -144,7 +156,7 @@ class PackMetric:
             return Scored(status=execution.status, message=message)
         artifact = execution.artifacts.get(_RESULT)
         if execution.status is not ResultStatus.SUCCESS or artifact is None or artifact.state is not ArtifactState.OK:
-            _log.info("%s: %s %s\n%s", self._path, execution.status, execution.reason, execution.stderr)
+            self._tell("run", execution.status.value, f"{execution.reason}\n{execution.stderr}")
             message = f"The task's metric did not finish ({execution.status}). {_NOT_THE_SUBMISSION}"
             return Scored(status=ResultStatus.SCORING_FAILED, message=message)
         return self._parse(artifact.content, scored=rows is not None)
@@ -157,7 +169,7 @@ class PackMetric:
             result = None
         stage = result.get("failed") if isinstance(result, dict) else None
         if isinstance(stage, str) and stage in _FAILURES:
-            _log.info("%s failed: %s\n%s", self._path, stage, result.get("trace"))
+            self._tell(stage, str(result.get("error")), str(result.get("trace")))
             status, message = _FAILURES[stage]
             return Scored(status=status, message=message)
         if (
@@ -167,10 +179,18 @@ class PackMetric:
             or not all(isinstance(warning, str) for warning in result["warnings"])
             or (scored and not (isinstance(result.get("score"), float) and math.isfinite(result["score"])))
         ):
-            _log.info("%s wrote a result that is none: %r", self._path, content[:1000])
+            self._tell("result", "none that can be read", repr(content[:1000]))
             status, message = _FAILURES["evaluate"]
             return Scored(status=status, message=message)
         return result
+
+    def _tell(self, stage: str, kind: str, text: str) -> None:
+        """Log the stage and the type of the failure; what else was said goes to the private place."""
+        if stage in _FAILURES and not _EXCEPTION.fullmatch(kind):
+            kind = "of a type without a plain name"
+        _log.info("%s failed at stage %r: %s", self._path, stage, kind)
+        if self._details is not None:
+            self._details(f"{self._path.name} failed at stage {stage!r}: {kind}\n{text}")
 
 
 def _write(folder: Path, code: bytes, rows: _Question | None) -> None:

@@ -31,7 +31,7 @@ BROKEN_CODE = (ImportError, NameError, SyntaxError, NotImplementedError, MemoryE
 
 
 class Stop(Exception):  # noqa: N818  ends this program with a result, right or wrong
-    """Ends the program with the stage at which the metric failed."""
+    """Ends the program with the stage at which the metric failed; its cause is what the pack's code raised."""
 
 
 def main() -> None:
@@ -39,7 +39,9 @@ def main() -> None:
     try:
         result = answer()
     except Stop as stop:
-        result = {"failed": str(stop.args[0]), "trace": traceback.format_exc()[-8000:]}
+        cause = stop.__cause__ or stop
+        trace = "".join(traceback.format_exception(cause))[-8000:]
+        result = {"failed": str(stop.args[0]), "error": type(cause).__name__, "trace": trace}
     (OUTPUT / "result.json").write_text(json.dumps(result, allow_nan=False), encoding="utf-8")
 
 
@@ -72,14 +74,14 @@ def answer() -> dict[str, Any]:
     except Exception as error:
         raise Stop("evaluate") from error
     if not math.isfinite(score):
-        raise Stop("not_finite")
+        raise Stop("not_finite") from ValueError(f"evaluate returned {score}")
     return {**result, "score": score}
 
 
 def _plain_bool(value: object) -> bool:
     """A bool of numpy's; anything else is refused."""
     if type(value).__name__ not in {"bool_", "bool"}:
-        raise Stop("load")
+        raise Stop("load") from TypeError(f"higher_is_better should be True or False; it is {value!r}")
     return bool(value)
 
 

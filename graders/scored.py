@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from openmle_env.graders.rows import Rows
+    from openmle_env.sandbox.protocol import CancelToken
     from openmle_env.types import ResultStatus, SubmissionSchema
 
 
@@ -54,10 +55,13 @@ class Scorer(Protocol):
         """
         ...
 
-    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
+    def score(
+        self, truth: Rows, predicted: Rows, chosen: Sequence[int], *, cancel: CancelToken | None = None
+    ) -> Scored:
         """Score the chosen rows of predictions that hold the truth's ids in the truth's order.
 
         All rows are given, so that whatever refuses a submission looks at all of it: a check that sees one part only
-        tells which ids are in it. Never raises for a fault of the task.
+        tells which ids are in it. Never raises for a fault of the task. ``cancel`` ends whatever runs for it; the
+        status is then ``cancelled``.
         """
         ...

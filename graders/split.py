@@ -11,7 +11,7 @@ from openmle_env.graders.echo import show
 from openmle_env.types import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _WORDS = {
     "validation": Part.VALIDATION,
@@ -25,16 +25,14 @@ _WORDS = {
 class Split:
     """How the answers fall into the validation and the test part."""
 
-    method: Literal["hash", "column", "given", "none"] = "hash"
-    """By hash of the id; by a column of the answers; as ``given`` for each id; or ``none``: both parts are all rows."""
+    method: Literal["hash", "column", "none"] = "hash"
+    """By hash of the id; by a column of the answers; or ``none``: both parts are all rows."""
     salt: str = ""
     """For ``hash``."""
     validation_fraction: float = 0.5
     """For ``hash``: the expected share of the validation part."""
     column: str = ""
     """For ``column``: its name; its cells are ``validation`` or ``public``, ``test`` or ``private``."""
-    given: Mapping[str, str] | None = None
-    """For ``given``: one of those words for each canonical id (`openmle_env.graders.rows.Rows.ids`)."""
 
 
 def divide(ids: Sequence[str], split: Split, words: Sequence[str] | None = None) -> dict[Part, Sequence[int]]:
@@ -48,10 +46,8 @@ def divide(ids: Sequence[str], split: Split, words: Sequence[str] | None = None)
         return dict.fromkeys(Part, everything)
     if split.method == "hash":
         parts = by_hash(ids, split.salt, split.validation_fraction)
-    elif split.method == "given":
-        parts = by_words(ids, split.given or {})
     else:
-        parts = by_words(ids, dict(zip(ids, words or (), strict=True)))
+        parts = by_words(ids, words or ())
     chosen: dict[Part, Sequence[int]] = {
         part: [i for i, found in enumerate(parts) if found is part] for part in (Part.VALIDATION, Part.TEST)
     }
@@ -80,7 +76,7 @@ def by_hash(ids: Sequence[str], salt: str, fraction: float) -> tuple[Part, ...]:
     if not 0.0 < fraction < 1.0:
         raise PackError(f"The validation fraction {fraction!r} must lie between 0 and 1, both excluded.")
     if len(ids) < 2:
-        raise PackError(f"{len(ids)} answers cannot be split into validation and test; at least two are needed.")
+        raise PackError(f"Too few answers to split into validation and test: {len(ids)}; at least two are needed.")
     positions = [position(salt, key) for key in ids]
     parts = [Part.VALIDATION if where < fraction else Part.TEST for where in positions]
     if Part.VALIDATION not in parts:
@@ -90,17 +86,14 @@ def by_hash(ids: Sequence[str], salt: str, fraction: float) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def by_words(ids: Sequence[str], words: Mapping[str, str]) -> tuple[Part, ...]:
-    """The part of each id as the pack states it: ``validation`` or ``public``, ``test`` or ``private``.
+def by_words(ids: Sequence[str], words: Sequence[str]) -> tuple[Part, ...]:
+    """The part of each id as its cell in ``words`` states it: ``validation``, ``public``, ``test`` or ``private``.
 
     Raises:
-        PackError: An id has no part or another word, or one of the parts is empty.
+        PackError: A word is another one, or one of the parts is empty.
     """
     parts = []
-    for key in ids:
-        word = words.get(key)
-        if word is None:
-            raise PackError(f"The task's split names no part for id {show(key)}.")
+    for key, word in zip(ids, words, strict=True):
         part = _WORDS.get(word.strip().lower())
         if part is None:
             raise PackError(f"The task's split says {show(word)} for id {show(key)}; write validation or test.")

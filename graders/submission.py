@@ -5,6 +5,7 @@ A report is made from the submission and the public specification only, and no v
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from openmle_env.errors import PackError
 from openmle_env.graders.cells import CellFault, canonical_id, check_schema, convert
 from openmle_env.graders.echo import MAX_EXAMPLES, show, show_some
 from openmle_env.graders.rows import Rows, Value
-from openmle_env.graders.table import MAX_BYTES, Refused, Table, read_bytes, read_table
+from openmle_env.graders.table import Refused, read_bytes, read_names, read_table
 from openmle_env.types import Problem
 
 if TYPE_CHECKING:
@@ -38,11 +39,15 @@ _ADVICE = {
 class Report:
     """What the form of a submission is like; says nothing of how good it is."""
 
-    valid: bool
     problems: tuple[Problem, ...]
     warnings: tuple[str, ...]
     predictions: Rows | None
     """The target columns in the order of the expected ids, where the submission is valid."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether there are no problems."""
+        return not self.problems
 
     @property
     def message(self) -> str:
@@ -54,8 +59,6 @@ def check(
     source: Artifact | Path | bytes,
     schema: SubmissionSchema,
     expected_ids: Iterable[str],
-    *,
-    max_bytes: int = MAX_BYTES,
 ) -> Report:
     """Read a submission and check it against the schema and the ids that the task asks for.
 
@@ -67,17 +70,20 @@ def check(
     check_schema(schema)
     expected = expected_positions(expected_ids, schema.id)
     try:
-        content = read_bytes(source, max_bytes=max_bytes)
+        content = read_bytes(source)
+        names = read_names(content)
+        warnings = _extra_columns(names, schema)
+        problems = _wrong_columns(names, schema)
+        if problems:  # before the rows are read: they cannot help any more
+            return Report(problems=tuple(problems), warnings=warnings, predictions=None)
         table = read_table(content, wanted=schema.columns, max_rows=2 * len(expected) + 1_000)
     except Refused as refused:
-        return Report(valid=False, problems=(refused.problem,), warnings=(), predictions=None)
-    warnings = (*table.warnings, *_extra_columns(table, schema))
-    problems = _wrong_columns(table, schema)
-    if not problems and not table.rows:
+        return Report(problems=(refused.problem,), warnings=(), predictions=None)
+    warnings = (*table.warnings, *warnings)
+    if not table.rows:
         message = f"The file has a header and no rows. Write one row for each of the {len(expected):,} ids."
-        problems = [Problem(code="header_only", message=message)]
-    if problems:
-        return Report(valid=False, problems=tuple(problems), warnings=warnings, predictions=None)
+        problem = Problem(code="header_only", message=message)
+        return Report(problems=(problem,), warnings=warnings, predictions=None)
     id_cells = table.columns[schema.id.name]
     ids = _align(id_cells, schema.id, expected)
     problems = _id_problems(ids, schema.id)
@@ -87,9 +93,9 @@ def check(
         problems += _value_problems(target, table.columns[target.name], id_cells, faults)
         columns[target.name] = values
     if problems:
-        return Report(valid=False, problems=_bounded(problems), warnings=warnings, predictions=None)
+        return Report(problems=_bounded(problems), warnings=warnings, predictions=None)
     aligned = {name: [values[row] for row in ids.order] for name, values in columns.items()}
-    return Report(valid=True, problems=(), warnings=warnings, predictions=Rows(schema, tuple(expected), aligned))
+    return Report(problems=(), warnings=warnings, predictions=Rows(schema, tuple(expected), aligned))
 
 
 def expected_positions(ids: Iterable[str], column: Column) -> dict[str, int]:
@@ -110,26 +116,28 @@ def expected_positions(ids: Iterable[str], column: Column) -> dict[str, int]:
     return positions
 
 
-def _extra_columns(table: Table, schema: SubmissionSchema) -> tuple[str, ...]:
-    extra = [name for name in table.names if name not in schema.columns]
+def _extra_columns(names: Sequence[str], schema: SubmissionSchema) -> tuple[str, ...]:
+    extra = [name for name in names if name not in schema.columns]
     return (f"Columns that the task does not ask for are ignored: {show_some(extra, len(extra))}.",) if extra else ()
 
 
-def _wrong_columns(table: Table, schema: SubmissionSchema) -> list[Problem]:
-    missing = [name for name in schema.columns if name not in table.columns]
+def _wrong_columns(names: Sequence[str], schema: SubmissionSchema) -> list[Problem]:
+    missing = [name for name in schema.columns if name not in names]
     if not missing:
         return []
-    folded = {name.casefold(): name for name in table.names}
+    folded = {name.casefold(): name for name in names}
     hints = [
         f"Found {show(folded[name.casefold()])}, expected {show(name)}."
         for name in missing[:MAX_EXAMPLES]
         if name.casefold() in folded
     ]
-    if len(table.names) == 1 and any(separator in table.names[0] for separator in ";\t|"):
+    if twins := _twins(names, missing):
+        hints.append(twins)
+    if len(names) == 1 and any(separator in names[0] for separator in ";\t|"):
         hints.append("Separate fields with commas.")
     message = (
         f"Columns are missing: {show_some(missing, len(missing))}. "
-        f"The file has {show_some(table.names, len(table.names)) or 'none'}; "
+        f"The file has {show_some(names, len(names))}; "
         f"write {show_some(schema.columns, len(schema.columns))}."
     )
     return [
@@ -181,21 +189,32 @@ def _id_problems(ids: _Ids, column: Column) -> list[Problem]:
     copy = "Write the ids as the task gives them."
     problems = []
     if ids.blank:
-        message = f"{ids.blank:,} ids in column {show(column.name)} are blank. Write the id in each row."
+        message = f"Blank ids in column {show(column.name)}: {ids.blank:,}. Write the id in each row."
         problems.append(Problem(code="blank_ids", message=message, count=ids.blank))
     if ids.malformed:
-        problems.append(_wrong_ids("malformed_ids", ids.malformed, "are not whole numbers", copy))
+        problems.append(_wrong_ids("malformed_ids", ids.malformed, "Ids that are not whole numbers", copy))
     if ids.missing:
         advice = f"The task has {len(ids.order):,} ids; predict each."
-        problems.append(_wrong_ids("missing_ids", ids.missing, "are missing", advice))
+        problems.append(_wrong_ids("missing_ids", ids.missing, "Missing ids", advice))
     if ids.unknown:
         none_found = "No id of the task was found. " if len(ids.missing) == len(ids.order) else ""
-        advice = f"{none_found}{copy}{_lost_zeros(ids, column)}"
-        problems.append(_wrong_ids("unknown_ids", ids.unknown, "are not of the task", advice))
+        twins = _twins(ids.unknown, ids.missing)
+        advice = f"{none_found}{copy}{_lost_zeros(ids, column)}{' ' + twins if twins else ''}"
+        problems.append(_wrong_ids("unknown_ids", ids.unknown, "Ids that the task does not have", advice))
     if ids.duplicates:
         advice = "Write one row for each id."
-        problems.append(_wrong_ids("duplicate_ids", ids.duplicates, "appear more than once", advice))
+        problems.append(_wrong_ids("duplicate_ids", ids.duplicates, "Ids in more than one row", advice))
     return problems
+
+
+def _twins(found: Iterable[str], wanted: Iterable[str]) -> str:
+    """A hint where a text looks like one that is wanted, and is not: an accent may be a character of its own."""
+    forms = {unicodedata.normalize("NFC", text): text for text in wanted}
+    for text in found:
+        twin = forms.get(unicodedata.normalize("NFC", text), text)
+        if twin != text:
+            return f"{show(text)} differs from {show(twin)} only by Unicode normalisation: keep the task's spelling."
+    return ""
 
 
 def _lost_zeros(ids: _Ids, column: Column) -> str:
@@ -209,7 +228,7 @@ def _lost_zeros(ids: _Ids, column: Column) -> str:
 def _wrong_ids(code: str, ids: list[str], what: str, advice: str) -> Problem:
     return Problem(
         code=code,
-        message=f"{len(ids):,} ids {what}: {show_some(ids, len(ids))}. {advice}",
+        message=f"{what} ({len(ids):,}): {show_some(ids, len(ids))}. {advice}",
         count=len(ids),
         examples=tuple(show(key) for key in ids[:MAX_EXAMPLES]),
     )
@@ -228,6 +247,8 @@ def _value_problems(
         advice = _ADVICE[fault]
         if fault is CellFault.UNKNOWN_LABEL:
             advice += f". Its labels are {show_some(column.labels, len(column.labels))}"
+            if twins := _twins((cells[row] for row in rows), column.labels):
+                advice += f". {twins.removesuffix('.')}"
         rest = f" and {len(rows) - len(first):,} more" if len(rows) > len(first) else ""
         problems.append(
             Problem(

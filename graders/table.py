@@ -51,6 +51,15 @@ _KINDS = (
 )
 
 
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip, as .xlsx files are, too",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstandard",
+}
+
+
 class Refused(OpenMLEError):  # noqa: N818  it is a verdict on a file, turned into a report by every caller
     """The file is not a table that can be read. The only argument is the `Problem`."""
 
@@ -108,11 +117,7 @@ def read_table(content: bytes, *, wanted: Collection[str] | None = None, max_row
             header has duplicated or unnamed columns.
     """
     records = _records(_decode(content))
-    _, header = next(records, (0, []))
-    names = [name.replace("\ufeff", "").strip() for name in header]  # a mark may have been saved inside the quotes
-    if not any(names):
-        raise refuse("empty_file", "The file is empty: it has no header. Write a header line and one row for each id.")
-    _refuse_duplicates(names)
+    names = _header(records)
     kept = [i for i, name in enumerate(names) if wanted is None or not name or name in wanted]
     cells: list[list[str]] = [[] for _ in kept]
     rows = _fill(records, len(names), kept, cells, max_rows)
@@ -124,6 +129,28 @@ def read_table(content: bytes, *, wanted: Collection[str] | None = None, max_row
         rows=rows,
         warnings=warnings,
     )
+
+
+def read_names(content: bytes) -> tuple[str, ...]:
+    """The named columns of a CSV file, in its order; nothing below the header is looked at.
+
+    Raises:
+        Refused: As for `read_table`, as far as the header shows it.
+    """
+    return tuple(name for name in _header(_records(_decode(content))) if name)
+
+
+def _header(records: Iterator[tuple[int, list[str]]]) -> list[str]:
+    """The names in the first record; all that can be wrong with them is found before a row is read."""
+    _, header = next(records, (0, []))
+    names = [name.replace("\ufeff", "").strip() for name in header]  # a mark may have been saved inside the quotes
+    if not any(names):
+        raise refuse("empty_file", "The file is empty: it has no header. Write a header line and one row for each id.")
+    _refuse_duplicates(names)
+    inner = next((i for i, name in enumerate(names[1:-1], 1) if not name), None)
+    if inner is not None:
+        raise _unnamed(inner)
+    return names
 
 
 def _read_artifact(artifact: Artifact) -> bytes:
@@ -180,15 +207,24 @@ def _decode(content: bytes) -> str:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
+        _refuse_compressed(content)
         byte = content[error.start]
         raise refuse(
             "not_utf8", f"The file is not UTF-8: byte 0x{byte:02x} at offset {error.start:,}. Save it as UTF-8 text."
         ) from None
     nul = text.find("\0")
     if nul >= 0:
+        _refuse_compressed(content)
         offset = content.find(b"\0")
         raise refuse("nul_byte", f"The file holds a NUL byte at offset {offset:,}. Write plain CSV text.")
     return text.lstrip("\ufeff")
+
+
+def _refuse_compressed(content: bytes) -> None:
+    """Say what a file that is no text is instead, where its first bytes tell."""
+    for magic, kind in _COMPRESSED.items():
+        if content.startswith(magic):
+            raise refuse("not_utf8", f"The file is compressed ({kind}), not UTF-8 text. Write it as plain CSV.")
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -310,12 +346,16 @@ def _drop_unnamed(names: list[str], columns: dict[int, list[str]], rows: int) ->
             if rows:
                 warnings = ("The unnamed first column 0..n-1 (an index) is ignored; write with index=False.",)
         elif i != len(names) - 1 or any(column):
-            raise refuse(
-                "unnamed_column",
-                f"Column {i + 1:,} has no name. Write the file without the data frame's index (index=False), "
-                "and name every column.",
-            )
+            raise _unnamed(i)
     return warnings
+
+
+def _unnamed(position: int) -> Refused:
+    return refuse(
+        "unnamed_column",
+        f"Column {position + 1:,} has no name. Write the file without the data frame's index (index=False), "
+        "and name every column.",
+    )
 
 
 def _is_index(column: list[str], rows: int) -> bool:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from openmle_env.envs.registration import register_builtin
 
 if TYPE_CHECKING:
-    from openmle_env.envs.task_env import FINISH, FinalResult, TaskEnv
+    from openmle_env.envs.actions import FINISH
+    from openmle_env.envs.task_env import FinalResult, TaskEnv
     from openmle_env.task_registry.lookup import load_task
 
     __version__: str
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FINISH", "FinalResult", "TaskEnv", "__version__", "load_task"]
 
 _LAZY = {
-    "FINISH": "openmle_env.envs.task_env",
+    "FINISH": "openmle_env.envs.actions",
     "FinalResult": "openmle_env.envs.task_env",
     "TaskEnv": "openmle_env.envs.task_env",
     "load_task": "openmle_env.task_registry.lookup",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
+import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from openmle_env import settings
 from openmle_env.commands import doctor, grade, prepare, run, tasks
 from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, INTERRUPTED, WRONG_USE, emit
 from openmle_env.errors import OpenMLEError, UsageError
@@ -18,10 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType, TracebackType
 
+_UNWRITTEN = {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
+"""What writing to a stream or a file ends with; such an error does not say which one it was."""
+
+TERMINATED = 128 + signal.SIGTERM
+
 app = typer.Typer(
     name="openmle",
     help="Machine-learning-engineering tasks as environments: a program runs in a sandbox, a hidden metric scores it.",
-    epilog="Exit codes: 0 done, 1 the thing failed, 2 wrong use, 3 the machine failed, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 the thing failed, 2 wrong use, 3 the machine failed, 130 Ctrl-C, 143 SIGTERM.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -45,11 +56,16 @@ def _print_version(wanted: bool) -> None:
 def _openmle(
     context: typer.Context,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version and leave."
+        ),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    for message in settings.unknown():
+        sys.stderr.write(f"openmle: {message}\n")
 
 
 def invoke(arguments: Sequence[str]) -> int:
@@ -64,11 +80,18 @@ def invoke(arguments: Sequence[str]) -> int:
         return _fail(arguments, "WrongUse", _wrong_use(error), Fault.AGENT, WRONG_USE)
     except OpenMLEError as error:
         return _fail(arguments, type(error).__name__, str(error), error.fault, _exit_code(error))
-    except BrokenPipeError:
-        raise
+    except BrokenPipeError:  # whoever read the output has left
+        return FAILED
+    except SystemExit as error:
+        if error.code != TERMINATED:
+            raise
+        return _fail(arguments, "Terminated", "Ended by SIGTERM.", Fault.NONE, TERMINATED)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        message = f"{where}{error.strerror or error}"
+        reason = error.strerror or str(error)
+        if error.filename:
+            message = f"{error.filename}: {reason}"
+        else:
+            message = f"Writing failed: {reason}." if error.errno in _UNWRITTEN else reason
         return _fail(arguments, type(error).__name__, message, Fault.INFRASTRUCTURE, INFRASTRUCTURE)
     if code == INTERRUPTED:  # what typer makes of Ctrl-C
         return _fail(arguments, "Interrupted", "Interrupted.", Fault.NONE, INTERRUPTED)
@@ -93,9 +116,11 @@ def _wrong_use(error: typer.TyperException) -> str:
 
 
 def _fail(arguments: Sequence[str], kind: str, message: str, fault: Fault, code: int) -> int:
-    sys.stderr.write(f"openmle: {message}\n")
+    with contextlib.suppress(OSError):  # what cannot be told is not told; the exit code says it still
+        sys.stderr.write(f"openmle: {message}\n")
     if "--json" in arguments:
-        emit({"error": {"kind": kind, "message": message, "fault": fault.value}})
+        with contextlib.suppress(OSError):
+            emit({"error": {"kind": kind, "message": message, "fault": fault.value}})
     return code
 
 
@@ -107,6 +132,33 @@ def _report_bug(kind: type[BaseException], error: BaseException, trace: Tracebac
     sys.stderr.write("openmle: This is a bug in openmle_env. Please report it, with the lines above.\n")
 
 
+def _open_streams() -> None:
+    """Make stdout and stderr safe to write to, whatever the caller made of them.
+
+    A character that a terminal's encoding lacks is replaced. A closed stdout becomes one on which every write fails,
+    so that a result is never lost unnoticed; a closed stderr swallows what it gets.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _close_streams(code: int) -> int:
+    """Write out what is left, so that the interpreter finds nothing to fail with; a failure changes the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or INFRASTRUCTURE
+            with Path(os.devnull).open("w") as sink:
+                os.dup2(sink.fileno(), stream.fileno())
+    return code
+
+
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
@@ -115,4 +167,5 @@ def main() -> NoReturn:
     """Entry point of the ``openmle`` script."""
     sys.excepthook = _report_bug
     signal.signal(signal.SIGTERM, _terminate)  # so that boxes are given back, as on Ctrl-C
-    sys.exit(invoke(sys.argv[1:]))
+    _open_streams()
+    sys.exit(_close_streams(invoke(sys.argv[1:])))

@@ -12,6 +12,7 @@ from pathlib import Path
 from openmle_env.errors import unknown_name
 
 PREFIX = "OPENMLE_"
+NAMES = ("home", "runs", "sandbox", "image")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,26 +26,26 @@ class Settings:
     sandbox: str
     """Name of a sandbox backend, or ``auto``."""
     image: str
-    """Image that the Docker backend runs."""
+    """Image that the Docker backend runs; empty for the one of this environment, named by what it is made of."""
 
 
 def load() -> Settings:
-    """Read the settings from the environment.
-
-    Raises:
-        UnknownNameError: A variable starts with ``OPENMLE_`` and is not a setting.
-    """
-    names = ("home", "runs", "sandbox", "image")
-    known = {PREFIX + name.upper() for name in names}
-    given = {name: value for name, value in os.environ.items() if name.startswith(PREFIX)}
-    for name in given:
-        if name not in known:
-            raise unknown_name("setting", name, known, hint="Unset it, or correct its name.")
-    values = {name: given[PREFIX + name.upper()] for name in names if given.get(PREFIX + name.upper())}
+    """Read the settings from the environment. What else starts with ``OPENMLE_`` is left alone: see `unknown`."""
+    values = {name: value for name in NAMES if (value := os.environ.get(PREFIX + name.upper()))}
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Settings(
         home=Path(values.get("home", cache / "openmle_env")).expanduser().absolute(),
         runs=Path(values.get("runs", "openmle_runs")).expanduser().absolute(),
         sandbox=values.get("sandbox", "auto"),
-        image=values.get("image", "openmle-env-sandbox:latest"),
+        image=values.get("image", ""),
     )
+
+
+def unknown() -> list[str]:
+    """One sentence for each variable that starts with ``OPENMLE_`` and is not a setting: it may be a misspelt one."""
+    known = {PREFIX + name.upper() for name in NAMES}
+    strangers = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+    return [
+        f"{unknown_name('setting', name, known)} The variable is ignored: correct its name, or unset it."
+        for name in strangers
+    ]

@@ -122,7 +122,7 @@ class Limits:
     wall_seconds: float = 120.0
     """From the program's first statement to its end; imports of a warm box do not count."""
     memory_mb: int = 2048
-    """Resident memory of all processes together, swap and tmpfs included where a cgroup confines them."""
+    """Memory of all processes and of what lies in the writable folders; swap too where a cgroup confines it."""
     cpus: float = 1.0
     """CPU quota where a cgroup confines it; the number of threads that numeric libraries are told."""
     processes: int = 256
@@ -222,6 +222,9 @@ class Execution:
         missing = Artifact(name=SUBMISSION_NAME, state=ArtifactState.MISSING)
         return self.artifacts.get(SUBMISSION_NAME, missing)
 
+
+Feedback = Literal["validation", "validity", "none"]
+"""What an agent is told: score and validity; validity without the score; only how the program ran."""
 
 ColumnKind = Literal["integer", "number", "probability", "label", "text"]
 

@@ -114,6 +114,61 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
+def same(one: Path, other: Path) -> bool:
+    """Whether two folders, or two files, have the same names, contents and permissions; a link is like nothing."""
+    found, expected = _lstat(one), _lstat(other)
+    if found is None or expected is None or found.st_mode != expected.st_mode:
+        return False
+    if stat.S_ISDIR(found.st_mode):
+        names = _names(one)
+        return names == _names(other) and all(same(one / name, other / name) for name in names)
+    return stat.S_ISREG(found.st_mode) and found.st_size == expected.st_size and sha256(one) == sha256(other)
+
+
+def take_over(new: Path, final: Path, *, last: str = "") -> None:
+    """Give ``final`` what ``new`` holds, on the same file system; ``last`` is the file of ``final`` that comes last.
+
+    Whoever reads in ``final`` meanwhile, or has it mounted, sees every file that stays at any moment: a folder that is
+    there is kept, each file that differs is replaced in one step, and then what ``new`` lacks is removed.
+    """
+    is_folder = (status := _lstat(final)) is not None and stat.S_ISDIR(status.st_mode)
+    if not is_folder:
+        remove(final)
+        new.rename(final)
+        return
+    final.chmod(stat.S_IMODE(new.stat().st_mode))
+    names = _names(new)
+    for name in sorted(names - {last}):
+        if (new / name).is_dir():
+            take_over(new / name, final / name)
+        else:
+            _replace(new / name, final / name)
+    for name in _names(final) - names:
+        remove(final / name)
+    sync_folder(final)
+    if last in names:
+        _replace(new / last, final / last)
+        sync_folder(final)
+
+
+def _replace(new: Path, final: Path) -> None:
+    if not same(new, final):
+        if final.is_dir() and not final.is_symlink():
+            remove(final)
+        new.replace(final)
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def _lstat(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def readable_by_all(folder: Path) -> bool:
     """Whether every user may read ``folder`` and all below it, given that they get to it."""
     paths = [folder, *folder.rglob("*")]

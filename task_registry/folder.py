@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
@@ -16,8 +17,6 @@ from openmle_env.task_registry.pack import PackConfig
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from openmle_env.types import TaskSpec
-
 SAMPLE = "public/sample_submission.csv"
 ANSWERS = "private/test_answer.csv"
 PREPARE_SCRIPT = "utils/prepare.py"
@@ -25,6 +24,10 @@ METRIC_SCRIPT = "utils/metric.py"
 DESCRIPTIONS = ("data/public/description.md", "data/public/description.txt")
 PARTS = ("raw", "utils", "references", "data")
 """The folders that belong to a pack; anything else beside them is ignored."""
+
+_PRIVATE = "data/private"
+_NOT_FOR_AGENTS = (_PRIVATE, "raw", "utils", "references", pack_yaml.PACK_FILE)
+"""What a task's description, which agents read, may not be taken from."""
 
 _NO_LINKS = "A task pack holds plain files and folders only: copy it in."
 _LAYOUT_HELP = (
@@ -53,22 +56,6 @@ class Pack:
     def version(self) -> str:
         """Raised whenever data, split or metric change."""
         return self.config.version
-
-    @property
-    def spec(self) -> TaskSpec:
-        """The specification as far as the pack states it: without the files, which are known once it is prepared.
-
-        A pack that states too little for that, such as a plain OpenMLE folder, has to be prepared first.
-
-        Raises:
-            PackError: It states too little and is not prepared.
-        """
-        from openmle_env.task_registry import prepare, spec  # they import this module
-
-        if spec.is_stated(self):
-            return spec.build(self, None)
-        prepared = prepare.locate(self)
-        return spec.build(self, prepared.manifest if prepared else None)
 
     @property
     def address(self) -> str:
@@ -147,9 +134,20 @@ def _members(root: Path, config: PackConfig) -> dict[str, Path]:
         if folder.is_dir():
             members |= {f"{part}/{name}": path for name, path in files.tree(folder).items()}
     for name in (pack_yaml.PACK_FILE, config.description):
-        if name and name not in members and (root / name).is_file() and not (root / name).is_symlink():
-            members[name] = root / name
+        if name and name not in members:
+            _refuse_links(root, name)
+            if (root / name).is_file():
+                members[name] = root / name
     return dict(sorted(members.items()))
+
+
+def _refuse_links(root: Path, name: str) -> None:
+    """Refuse a link anywhere on the way from the pack's folder to a file of it."""
+    way = root
+    for part in PurePosixPath(name).parts:
+        way /= part
+        if way.is_symlink():
+            raise PackError(f"{way} is a symbolic link. {_NO_LINKS}")
 
 
 def _check(pack: Pack) -> None:
@@ -167,17 +165,29 @@ def _check(pack: Pack) -> None:
         raise PackError(
             f"{pack.root} has no description. Write {DESCRIPTIONS[0]}, or name a file as 'description' in pack.yaml."
         )
+    _check_paths(pack)
+    _check_metric(pack)
+
+
+def _check_paths(pack: Pack) -> None:
+    config = pack.config
     named: dict[str, str | None] = {"description": config.description}
     named |= {f"reference {reference.name!r}": reference.program for reference in config.references}
     named["broken program"] = config.broken.program if config.broken else None
-    named["leaderboard"] = config.leaderboard.scores if config.leaderboard else None
     for what, name in named.items():
-        if name is not None and name not in members:
+        if name is None:
+            continue
+        for place in _NOT_FOR_AGENTS if what == "description" else (_PRIVATE,):
+            if PurePosixPath(name).is_relative_to(place):
+                raise PackError(
+                    f"{pack.root}: the {what} is said to be {name}, and nothing of {place} is for agents to see. "
+                    "Move it elsewhere in the pack, and correct pack.yaml."
+                )
+        if name not in pack.members:
             raise PackError(
                 f"{pack.root}: the {what} is said to be {name}, and there is no such file. "
                 f"Files of a pack stand in {', '.join(part + '/' for part in PARTS)}."
             )
-    _check_metric(pack)
 
 
 def _check_metric(pack: Pack) -> None:

@@ -34,7 +34,8 @@ def gold_submission(answers: Path, schema: SubmissionSchema) -> bytes:
     if missing := [name for name in schema.columns if name not in table.columns]:
         raise PackError(f"{answers.name} lacks the column {missing[0]!r}; it has {', '.join(table.names)}.")
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    # Everything is quoted, so that a lone carriage return inside a text cannot end its row.
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(schema.columns)
     writer.writerows(zip(*(table.columns[name] for name in schema.columns), strict=True))
     return text.getvalue().encode("utf-8", "surrogatepass")
@@ -48,6 +49,7 @@ def make_grader(
     *,
     higher_is_better: bool | None = None,
     looks_log: Path | None = None,
+    details: Callable[[str], None] | None = None,
 ) -> Grader:
     """A grader for a pack.
 
@@ -58,6 +60,8 @@ def make_grader(
         sandbox: Gives the sandbox in which a pack's own metric runs; not called for a metric of ours.
         higher_is_better: Direction of a pack's own metric; if None, its code is asked.
         looks_log: File that gets one line for each look at the answers.
+        details: Told why the answers cannot be used, and what the pack's own metric said where it failed. That may
+            quote the answers: give `private_log`, or what shows it to the pack's author only.
 
     Raises:
         PackError: The metric is not defined for the targets.
@@ -70,7 +74,7 @@ def make_grader(
     own = config.metric.name == "pack"
     return Grader(
         schema=submission.as_schema(),
-        metric=PackMetric(pack.members[METRIC_SCRIPT], sandbox(), higher_is_better=higher_is_better)
+        metric=PackMetric(pack.members[METRIC_SCRIPT], sandbox(), higher_is_better=higher_is_better, details=details)
         if own
         else config.metric.name,
         answers=answers,
@@ -79,4 +83,10 @@ def make_grader(
         split="none" if config.split.method == "none" else "hash",
         split_column=config.split.column,
         looks_log=looks_log,
+        details=details,
     )
+
+
+def private_log(answers: Path) -> Path:
+    """Where a prepared task's faults are told in full: beside the folder of its answers, which holds nothing else."""
+    return answers.parent.with_name(f"{answers.parent.name}.log")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,11 @@ from openmle_env.errors import PackError, SandboxUnavailableError
 from openmle_env.graders.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.grading import gold_submission, make_grader
-from openmle_env.task_registry.pack import ColumnBlock, Rewards, Submission
+from openmle_env.task_registry.pack import ColumnBlock, IdBlock, Rewards, Submission
 from openmle_env.types import Fault, Part
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from openmle_env.graders.grader import Grader
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from openmle_env.task_registry.on_demand import SandboxOnDemand
 
 MAX_LABELS = 1_000
+MAX_TRACE_LINES = 15
+"""How much of what a pack's own metric said, when it failed, is shown to its author."""
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -61,9 +65,12 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
     sample = public / SAMPLE.removeprefix("public/")
     submission = pack.config.submission or _infer(pack, sample, answers, public / "train.csv")
     _check_ids(pack, submission, sample, answers)
-    grader = make_grader(pack, submission, answers, sandbox.get)
-    grader.load()
-    higher_is_better = grader.higher_is_better
+    # Whoever prepares a pack is its author, and the submissions are made here: the metric's own words may be shown.
+    said: list[str] = []
+    with _worded(pack, said):
+        grader = make_grader(pack, submission, answers, sandbox.get, details=said.append)
+        grader.load()
+        higher_is_better = grader.higher_is_better
     stated = pack.config.metric.higher_is_better
     if stated not in {None, higher_is_better}:
         raise PackError(
@@ -76,8 +83,9 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
             f"{pack.slug}: rewards run from worst={bounds.worst:g} to best={bounds.best:g} in pack.yaml, though "
             f"{'higher' if higher_is_better else 'lower'} is better. Swap them, or correct the metric's direction."
         )
-    trivial = _score(pack, grader, read_bytes(sample, max_bytes=MAX_TASK_BYTES), "the sample submission")
-    gold = _score(pack, grader, gold_submission(answers, submission.as_schema()), "the answers themselves")
+    with _worded(pack, said):
+        trivial = _score(grader, read_bytes(sample, max_bytes=MAX_TASK_BYTES), "the sample submission")
+        gold = _score(grader, gold_submission(answers, submission.as_schema()), "the answers themselves")
     if math.isclose(gold, trivial) or (gold > trivial) != higher_is_better:
         raise PackError(
             f"{pack.slug}: the answers themselves score {gold:g} and the sample submission {trivial:g}, though "
@@ -90,13 +98,26 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
     )
 
 
-def _score(pack: Pack, grader: Grader, submission: bytes, what: str) -> float:
+@contextmanager
+def _worded(pack: Pack, said: list[str]) -> Iterator[None]:
+    """Name the task in errors of its grader, and add the end of what its metric said."""
+    try:
+        yield
+    except PackError as error:
+        lines = said[-1].strip().splitlines() if said else []
+        trace = "".join(f"\n  {line}" for line in lines[-MAX_TRACE_LINES:])
+        raise PackError(f"{pack.slug}: {error}{trace}\nThe pack is in {pack.root}.") from error
+    except SandboxUnavailableError as error:
+        raise SandboxUnavailableError(f"{pack.slug}: {error}") from error
+
+
+def _score(grader: Grader, submission: bytes, what: str) -> float:
     grade = grader.grade(submission, Part.VALIDATION)
     if grade.score is not None:
         return grade.score
     if grade.status.fault is Fault.INFRASTRUCTURE:
-        raise SandboxUnavailableError(f"{pack.slug}: the metric could not be run: {grade.message}")
-    raise PackError(f"{pack.slug}: {what} cannot be graded ({grade.status.value}): {grade.message}")
+        raise SandboxUnavailableError(f"the metric could not be run: {grade.message}")
+    raise PackError(f"{what} cannot be graded ({grade.status.value}): {grade.message}")
 
 
 def _read(pack: Pack, path: Path, name: str, *, wanted: tuple[str, ...] | None = None) -> Table:
@@ -132,7 +153,7 @@ def _infer(pack: Pack, sample_path: Path, answers_path: Path, train_path: Path) 
     id_name, *targets = sample.names
     all_integers = all(_INTEGER.fullmatch(cell.strip()) for cell in answers.columns[id_name])
     return Submission(
-        id=ColumnBlock(name=id_name, kind="integer" if all_integers else "text"),
+        id=IdBlock(name=id_name, kind="integer" if all_integers else "text"),
         targets=tuple(
             _infer_target(pack, name, {*sample.columns[name], *answers.columns[name]}, train_path) for name in targets
         ),

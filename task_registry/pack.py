@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from openmle_env.types import Column, ColumnKind, Limits, ResultStatus, SubmissionSchema
 
@@ -67,8 +68,28 @@ class Metric(Block):
     """The direction. Left out, it is asked of the metric; stated, it must agree with it."""
 
 
+def _lacks(key: str, meaning: str) -> PydanticCustomError:
+    """The fault of a block whose other values ask for ``key``."""
+    return PydanticCustomError("lacks", "{key} is missing: {meaning}. Add it.", {"key": key, "meaning": meaning})
+
+
+class IdBlock(Block):
+    """The id of a submission."""
+
+    name: Text
+    """Its header in the file."""
+    kind: Literal["integer", "text"]
+    """How its cells are read."""
+    description: str = ""
+    """What it means, for the agent."""
+
+    def column(self) -> Column:
+        """The same as the type that the rest of the package uses."""
+        return Column(name=self.name, kind=self.kind, description=self.description)
+
+
 class ColumnBlock(Block):
-    """One column of a submission."""
+    """One predicted column of a submission."""
 
     name: Text
     """Its header in the file."""
@@ -81,8 +102,10 @@ class ColumnBlock(Block):
 
     @model_validator(mode="after")
     def _labels_fit(self) -> ColumnBlock:
-        if (self.kind == "label") != bool(self.labels):
-            raise ValueError("'labels' lists every allowed value of a column of kind 'label', and of no other kind")
+        if self.kind == "label" and not self.labels:
+            raise _lacks("labels", "it lists every allowed value of a column of kind 'label'")
+        if self.kind != "label" and self.labels:
+            raise ValueError(f"'labels' belongs to columns of kind 'label', and this one is of kind {self.kind!r}")
         if len(set(self.labels)) != len(self.labels):
             raise ValueError("'labels' holds a value twice")
         return self
@@ -95,7 +118,7 @@ class ColumnBlock(Block):
 class Submission(Block):
     """The columns of ``submission.csv``."""
 
-    id: ColumnBlock
+    id: IdBlock
     """The column that names the row."""
     targets: Annotated[tuple[ColumnBlock, ...], Field(min_length=1)]
     """What is predicted."""
@@ -126,8 +149,10 @@ class Split(Block):
 
     @model_validator(mode="after")
     def _column_fits(self) -> Split:
-        if (self.method == "column") != bool(self.column):
-            raise ValueError("'column' names the column of a split of method 'column', and of no other method")
+        if self.method == "column" and not self.column:
+            raise _lacks("column", "it names the column of the answers that states the part of each row")
+        if self.method != "column" and self.column:
+            raise ValueError(f"'column' belongs to the method 'column', and the method is {self.method!r}")
         return self
 
 
@@ -212,15 +237,6 @@ class Broken(Block):
     """What comes of it."""
 
 
-class Leaderboard(Block):
-    """Scores that people reached, for medals and ranks."""
-
-    scores: InsidePath
-    """A file with one score a line."""
-    source: Text
-    """Where the scores were taken from, and when."""
-
-
 class PackConfig(Block):
     """The whole of ``pack.yaml``."""
 
@@ -262,8 +278,6 @@ class PackConfig(Block):
     """Library versions with which the references were measured."""
     broken: Broken | None = None
     """The known-bad program."""
-    leaderboard: Leaderboard | None = None
-    """What people reached."""
     contents: dict[InsidePath, Sha256] = {}
     """SHA-256 of every prepared file, as ``public/train.csv``. What is not listed is not prepared."""
 

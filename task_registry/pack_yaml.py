@@ -26,7 +26,8 @@ def read(path: Path, default_slug: str) -> PackConfig:
     """Read and check a ``pack.yaml``; ``default_slug`` is the name of a pack that states none.
 
     Raises:
-        PackError: It cannot be read, is no YAML, or a key or value is wrong; every fault is listed.
+        PackError: It cannot be read, is no YAML, or a key or value is wrong. Faults are listed, each with its line;
+            what depends on another value is only looked at where that one is right.
     """
     try:
         with path.open("rb") as file:
@@ -52,7 +53,13 @@ def parse(text: str, path: Path, *, default_slug: str) -> PackConfig:
     try:
         return PackConfig.model_validate(values)
     except ValidationError as error:
-        faults = [_explain(fault["loc"], fault["type"], fault["msg"], fault["input"], root) for fault in error.errors()]
+        found = error.errors()
+        faults = [
+            _explain(fault["loc"], fault["type"], fault["msg"], fault["input"], root)
+            for fault in found
+            # A list whose entries are at fault counts as empty too, which it is not.
+            if fault["type"] != "too_short" or not any(_is_below(other["loc"], fault["loc"]) for other in found)
+        ]
         lines = [f"  line {line}: {message}" for line, message in sorted(faults)]
         raise PackError(f"{path} is not a valid task pack:\n" + "\n".join(lines)) from None
 
@@ -108,6 +115,8 @@ def _explain(
         return line, f"{place}: {unknown_name('key', str(loc[-1]), _known_keys(loc[:-1]))}"
     if kind == "missing":
         return line, f"{place} is missing. Add it."
+    if kind == "lacks":
+        return line, f"{place}.{message}"
     if kind == "value_error":
         return line, f"{place}{_shown(value, ' ')}: {message.removeprefix('Value error, ')}"
     if kind in {"model_type", "dict_type"}:
@@ -118,6 +127,10 @@ def _explain(
         wanted = message.removeprefix("Input ")
     hint = " Put it in quotes." if kind == "string_type" and isinstance(value, bool | int | float) else ""
     return line, f"{place}{_shown(value, ' is ')}; it {wanted}.{hint}"
+
+
+def _is_below(loc: Location, above: Location) -> bool:
+    return len(loc) > len(above) and loc[: len(above)] == above
 
 
 def _shown(value: object, before: str) -> str:

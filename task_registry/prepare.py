@@ -2,13 +2,14 @@
 
 Public files and answers lie in two trees that share no parent but the cache's own, under names that say nothing:
 ``data/<digest>`` is readable by the user of any container, ``answers/<digest>`` only by us. The answers' folder holds
-the manifest and takes its place last, so that its presence means that everything is there.
+the manifest, which goes away first and comes last, so that its presence means that everything is there. Where data is
+made again, episodes that run go on: the folder that they have mounted stays, and so does each file that is as before.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING
 from openmle_env import settings
 from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError, UsageError
 from openmle_env.sandbox.channel import MAX_FILES
+from openmle_env.sandbox.scripted import ScriptedSandbox
 from openmle_env.task_registry import files, learn
 from openmle_env.task_registry.folder import ANSWERS, PREPARE_SCRIPT, SAMPLE
-from openmle_env.task_registry.manifest import FORMAT, MANIFEST, Manifest, describe, read_whole
+from openmle_env.task_registry.manifest import FORMAT, MANIFEST, Manifest, describe, read, read_whole
 from openmle_env.task_registry.on_demand import SandboxOnDemand
 from openmle_env.types import MIB, ArtifactState, Fault, Job, Limits, ResultStatus
 
@@ -45,7 +47,9 @@ class Prepared:
     answers: Path
     """File with the hidden answers."""
     manifest: Manifest
-    """What was verified."""
+    """What is there."""
+    made: bool = field(default=False, compare=False)
+    """Whether this call made the data, rather than found it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,14 @@ class _Places:
 
 
 def locate(pack: Pack) -> Prepared | None:
-    """The prepared task, if it is there and whole; nothing is made."""
+    """The prepared task, if it is there by its files' names and sizes; nothing is made, and no file is read for it.
+
+    Raises:
+        InfrastructureError: The cache's folder cannot be read.
+    """
     places = _places(pack)
-    manifest = read_whole(pack.hash, places.public, places.private)
+    with files.storage_errors(settings.load().home):
+        manifest = read(pack.hash, places.public, places.private)
     return _prepared(places, manifest) if manifest else None
 
 
@@ -84,7 +93,8 @@ def prepare(
         pack: An opened pack.
         sandbox: Where the pack's own code runs. Left out, the one of the settings is started if any code has to run.
         progress: Told what is being done, and the share that is done, from 0 to 1.
-        force: Make the data again, even if it is there and whole; the old data stays until the new is.
+        force: Make the data again, even if it is there and whole. The old data stays until the new is; then only the
+            files that differ are replaced, each in one step, so that episodes that run miss no file.
 
     Raises:
         PackError: What was made is not what the pack says, or nothing could be graded by it.
@@ -103,11 +113,12 @@ def prepare(
         with files.locked(places.lock, lambda: tell(f"{pack.slug}: waiting for another process", 0.0)):
             tell(f"{pack.slug}: verifying", 0.0)
             manifest = None if force else read_whole(pack.hash, places.public, places.private)
+            made = manifest is None
             if manifest is None:
                 with SandboxOnDemand(sandbox) as on_demand:
                     manifest = _make(pack, places, on_demand, tell)
     tell(f"{pack.slug}: ready", 1.0)
-    return _prepared(places, manifest)
+    return _prepared(places, manifest, made=made)
 
 
 def _places(pack: Pack) -> _Places:
@@ -115,8 +126,9 @@ def _places(pack: Pack) -> _Places:
     return _Places(home / "data" / digest, home / "answers" / digest, home / "locks" / digest)
 
 
-def _prepared(places: _Places, manifest: Manifest) -> Prepared:
-    return Prepared(public=places.public, answers=places.private / PurePosixPath(ANSWERS).name, manifest=manifest)
+def _prepared(places: _Places, manifest: Manifest, *, made: bool = False) -> Prepared:
+    answers = places.private / PurePosixPath(ANSWERS).name
+    return Prepared(public=places.public, answers=answers, manifest=manifest, made=made)
 
 
 def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress) -> Manifest:
@@ -149,9 +161,8 @@ def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress)
         )
         files.write(places.new_private / MANIFEST, manifest.model_dump_json(indent=1).encode(), mode=0o600)
         _commit(places)
-    except BaseException:
+    finally:
         _discard(places)
-        raise
     return manifest
 
 
@@ -166,10 +177,10 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
         artifact_mb=allowed.disk_mb,
         inodes=2 * MAX_FILES,
     )
-    if sandbox.name == "scripted":
+    if isinstance(sandbox, ScriptedSandbox):
         raise UsageError(
             f"{pack.slug} is not prepared, and the scripted sandbox runs no code. Prepare it in another one first: "
-            f"openmle prepare {pack.slug}"
+            f"openmle prepare {pack.address}"
         )
     program = Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8")
     with _inputs(pack) as inputs:
@@ -286,13 +297,21 @@ def _new_path(places: _Places, name: str) -> Path:
 
 
 def _commit(places: _Places) -> None:
-    """Put both folders in their place: the one with the manifest goes away first and comes last."""
-    files.remove(places.private)
+    """Put what is new in its place, the manifest away first and back last; nothing changes where nothing is new."""
+    if files.same(places.new_public, places.public) and files.same(places.new_private, places.private):
+        return
+    if not places.private.is_dir() or places.private.is_symlink():
+        files.remove(places.private)
+    else:
+        files.remove(places.private / MANIFEST)
+        files.sync_folder(places.private)
     files.sync_folder(places.private.parent)
-    for new, final in ((places.new_public, places.public), (places.new_private, places.private)):
+    for new, final, last in (
+        (places.new_public, places.public, ""),
+        (places.new_private, places.private, MANIFEST),
+    ):
         files.sync_folder(new)
-        files.remove(final)
-        new.rename(final)
+        files.take_over(new, final, last=last)
         files.sync_folder(final.parent)
 
 

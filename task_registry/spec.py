@@ -46,12 +46,6 @@ def build(pack: Pack, manifest: Manifest | None) -> TaskSpec:
     )
 
 
-def is_stated(pack: Pack) -> bool:
-    """Whether the pack itself states all that a specification needs beside the files."""
-    config = pack.config
-    return config.submission is not None and config.rewards is not None and _direction(pack) is not None
-
-
 def _direction(pack: Pack) -> bool | None:
     from openmle_env.graders import metrics  # imports numpy
 

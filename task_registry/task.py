@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
-from openmle_env.task_registry.grading import gold_submission, make_grader
+from openmle_env.graders.private_log import PrivateLog
+from openmle_env.task_registry.grading import gold_submission, make_grader, private_log
 from openmle_env.types import MAX_PROGRAM_CHARACTERS
 
 if TYPE_CHECKING:
@@ -55,9 +56,17 @@ class Task:
     """Columns of a submission."""
 
     def grader(self, sandbox: Sandbox) -> Grader:
-        """A new grader, whose count of looks starts at zero; a pack's own metric runs in ``sandbox``."""
+        """A new grader, whose count of looks starts at zero; a pack's own metric runs in ``sandbox``.
+
+        What that metric says where it fails goes to `openmle_env.task_registry.grading.private_log`.
+        """
         return make_grader(
-            self.pack, self.submission, self.answers, lambda: sandbox, higher_is_better=self.spec.higher_is_better
+            self.pack,
+            self.submission,
+            self.answers,
+            lambda: sandbox,
+            higher_is_better=self.spec.higher_is_better,
+            details=PrivateLog(private_log(self.answers)),
         )
 
     def oracle_program(self) -> str:

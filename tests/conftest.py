@@ -78,11 +78,10 @@ def docker_engine(unavailable: Callable[[str], NoReturn]) -> None:
 @pytest.fixture(scope="session")
 def docker_image(docker_engine: None) -> str:
     """Name of the sandbox image, built here unless it is up to date."""
-    from openmle_env import settings
     from openmle_env.sandbox import image
 
     image.ensure()
-    return settings.load().image
+    return image.chosen()
 
 
 @pytest.fixture

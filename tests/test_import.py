@@ -74,6 +74,33 @@ answer = [during - before, len(sys.meta_path) - before, type(loader).__module__,
     assert fresh(code)[3] is True
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_another_hook_that_asks_all_finders_makes_no_endless_circle(first: bool) -> None:
+    code = f"""
+import sys
+
+class Other:
+    def find_spec(self, name, path=None, target=None):
+        if name != "gymnasium.envs":
+            return None
+        for finder in sys.meta_path:
+            find_spec = getattr(finder, "find_spec", None)
+            spec = find_spec(name, path, target) if find_spec and finder is not self else None
+            if spec is not None:
+                return spec
+        return None
+
+if {first}:
+    sys.meta_path.insert(0, Other())
+import openmle_env
+if not {first}:
+    sys.meta_path.insert(0, Other())
+import gymnasium
+answer = [{ID!r} in gymnasium.registry, [type(finder).__name__ for finder in sys.meta_path].count("_AfterGymnasium")]
+"""
+    assert fresh(code) == [True, 0]
+
+
 def test_the_module_can_be_named_in_the_id() -> None:
     code = f"""
 import gymnasium

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from openmle_env import settings
-from openmle_env.errors import UnknownNameError
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +19,7 @@ def test_defaults_and_nothing_is_made(tmp_path: Path) -> None:
     loaded = settings.load()
     assert loaded.home == tmp_path / "cache" / "openmle_env"
     assert loaded.runs == tmp_path / "openmle_runs"
-    assert (loaded.sandbox, loaded.image) == ("auto", "openmle-env-sandbox:latest")
+    assert (loaded.sandbox, loaded.image) == ("auto", "")
     assert not list(tmp_path.iterdir())
 
 
@@ -33,7 +32,7 @@ def test_variables_stand_above_defaults(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert loaded.home == tmp_path / "relative"
     assert loaded.runs == Path.home() / "runs"
     assert loaded.sandbox == "docker"
-    assert loaded.image == "openmle-env-sandbox:latest"
+    assert loaded.image == ""
 
 
 def test_the_cache_folder_has_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +40,10 @@ def test_the_cache_folder_has_a_default(monkeypatch: pytest.MonkeyPatch) -> None
     assert settings.load().home == Path.home() / ".cache" / "openmle_env"
 
 
-def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_variable_is_ignored_and_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settings.unknown() == []
     monkeypatch.setenv("OPENMLE_SANDBX", "docker")
-    with pytest.raises(UnknownNameError, match="Did you mean 'OPENMLE_SANDBOX'"):
-        settings.load()
+    monkeypatch.setenv("OPENMLE_HOME", "x")
+    assert settings.load().sandbox == "auto"
+    (told,) = settings.unknown()
+    assert "Did you mean 'OPENMLE_SANDBOX'" in told

@@ -25,6 +25,8 @@ class Estimator:
     """Whether ``class_weight="balanced"`` is understood."""
     calibrated: bool = False
     """Whether class probabilities need a calibration around the estimator."""
+    up_to_rows: tuple[str, ...] = ()
+    """Parameters that may not exceed the number of rows that are learnt from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +171,18 @@ FAMILIES: Mapping[str, Family] = {
         weight=0.4,
         scaled=True,
         rows=20_000,
-        classifier=Estimator(module="sklearn.neighbors", name="KNeighborsClassifier", choices=_NEIGHBORS),
-        regressor=Estimator(module="sklearn.neighbors", name="KNeighborsRegressor", choices=_NEIGHBORS),
+        classifier=Estimator(
+            module="sklearn.neighbors",
+            name="KNeighborsClassifier",
+            choices=_NEIGHBORS,
+            up_to_rows=("n_neighbors",),
+        ),
+        regressor=Estimator(
+            module="sklearn.neighbors",
+            name="KNeighborsRegressor",
+            choices=_NEIGHBORS,
+            up_to_rows=("n_neighbors",),
+        ),
     ),
     "svm": Family(
         title="support vector machine",

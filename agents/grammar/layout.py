@@ -55,7 +55,7 @@ def read_layout(spec: TaskSpec) -> Layout:
         if name not in files:
             raise UsageError(
                 f"The grammar agent writes programs for tables, and task {spec.slug!r} has no {name} "
-                f"(files: {', '.join(sorted(files)) or 'none'}). Use another agent for this task."
+                f"(files: {', '.join(sorted(files)) or 'none'}). Submit programs of your own, or write an agent for it."
             )
     schema = spec.submission
     targets = tuple(target.name for target in schema.targets)
@@ -96,5 +96,5 @@ def _questions(spec: TaskSpec, train: PublicFile, test: PublicFile, targets: tup
     missing = [name for name in targets if name not in train.columns]
     raise UsageError(
         f"The grammar agent finds no answers to learn from in task {spec.slug!r}: {TRAIN} has no column "
-        f"{', '.join(map(repr, missing))}. Use another agent for this task."
+        f"{', '.join(map(repr, missing))}. Submit programs of your own, or write an agent for it."
     )

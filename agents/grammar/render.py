@@ -7,6 +7,7 @@ training data, since a task's specification names them but does not type them.
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -27,12 +28,17 @@ def render(genome: Genome, layout: Layout, origin: Origin) -> str:
         _data(layout),
         _columns(genome),
         _categories(genome),
-        _TEXTS.replace("COMPONENTS", str(genome.features.components)) if genome.features.components else "",
+        _fill(_TEXTS, COMPONENTS=str(genome.features.components)) if genome.features.components else "",
         _matrix(genome),
         _learning(genome, layout),
         _answers(layout),
     )
     return "\n\n".join(block.strip("\n") for block in blocks if block) + "\n"
+
+
+def _fill(block: str, **values: str) -> str:
+    """Put each value where its name stands in a block, in one pass: a column may be called like a name."""
+    return re.sub("|".join(values), lambda match: values[match[0]], block)
 
 
 def _head(genome: Genome, layout: Layout, origin: Origin) -> str:
@@ -84,17 +90,26 @@ FOLDS = {genome.folds}
 def _data(layout: Layout) -> str:
     return f"""
 # --- Data. Ids and answers are read as text, too, so that they are written as they were spelled.
-AS_TEXT = {{"dtype": str, "keep_default_na": False}}
-train = pd.read_csv(DATA / "train.csv", low_memory=False)
-test = pd.read_csv(DATA / "test.csv", low_memory=False)
-ids = pd.read_csv(DATA / {layout.ids_from!r}, usecols=[ID], **AS_TEXT)[ID]
-answers = pd.read_csv(DATA / "train.csv", usecols={list(layout.questions)!r}, **AS_TEXT)
+QUESTIONS = {list(layout.questions)!r}
+
+
+def read(name, **how):
+    return pd.read_csv(DATA / name, low_memory=False, **how).rename(columns=str.strip)
+
+
+def read_text(name, wanted):
+    return read(name, usecols=lambda column: column.strip() in wanted, dtype=str, keep_default_na=False)[wanted]
+
+
+train, test = read("train.csv"), read("test.csv")
+ids = read_text({layout.ids_from!r}, [ID])[ID]
+answers = read_text("train.csv", QUESTIONS)
 
 columns = [
     name
     for name in train.columns
     if name in test.columns
-    and name not in {[layout.id, *layout.questions]!r}
+    and name not in [ID, *QUESTIONS]
     and train[name].notna().any()
     and test[name].notna().any()
 ]
@@ -134,11 +149,12 @@ def _columns(genome: Genome) -> str:
         categories[f"prefix of {name}"] = column.str.extract(r"^\\s*([A-Za-z])", expand=False).fillna("")"""
     return f"""
 # --- Columns: what each one is, and the features that come of it.
+HUGE = 1e30  # squares of larger numbers need not be finite
 numbers, categories, groups, texts = {{}}, {{}}, {{}}, {{}}
 for name in columns:
     column = both[name]{every}
     if pd.api.types.is_numeric_dtype(column):
-        column = column.astype(float)
+        column = column.astype(float).replace([np.inf, -np.inf], np.nan).clip(-HUGE, HUGE)
         numbers[name] = column{number}
         continue
     present = column.notna()
@@ -217,7 +233,12 @@ _TEXTS = """
 for name, text in texts.items():
     analyzer, spans = ("word", (1, 2)) if text.str.split().str.len().mean() > 2 else ("char_wb", (1, 4))
     weights = TfidfVectorizer(analyzer=analyzer, ngram_range=spans, min_df=2, max_features=20000, sublinear_tf=True)
-    matrix = weights.fit_transform(text)
+    try:
+        matrix = weights.fit_transform(text)
+    except ValueError:  # no word stands in two rows
+        continue
+    if matrix.shape[1] < 2:
+        continue
     reduced = TruncatedSVD(min(COMPONENTS, matrix.shape[1] - 1), random_state=SEED).fit_transform(matrix)
     for index in range(reduced.shape[1]):
         numbers[f"component {index} of {name}"] = reduced[:, index]
@@ -235,7 +256,8 @@ table = np.hstack([table, keys])  # the last columns; learn() makes means of the
     )
     return f"""
 # --- One matrix, without gaps and constants.
-table = pd.DataFrame(numbers).astype(float).replace([np.inf, -np.inf], np.nan)
+table = pd.DataFrame(numbers, index=both.index).astype(float)
+table = table.replace([np.inf, -np.inf], np.nan).clip(-HUGE, HUGE)
 table = table.loc[:, table.nunique() > 1]
 table = table.fillna(table.median()).to_numpy(){keys}
 X, X_test = table[: len(train)], table[len(train) :]
@@ -246,9 +268,16 @@ def _scaled(genome: Genome) -> bool:
     return any(FAMILIES[model.family].scaled for model in genome.models)
 
 
+def _calibrated(genome: Genome) -> bool:
+    return any(FAMILIES[model.family].estimator(classifies=True).calibrated for model in genome.models)
+
+
 def _model(model: Model, layout: Layout) -> str:
     estimator = FAMILIES[model.family].estimator(classifies=layout.classifies)
-    arguments = [f"{name}={value!r}" for name, value in model.parameters]
+    arguments = [
+        f"{name}=min({value!r}, len(y))" if name in estimator.up_to_rows else f"{name}={value!r}"
+        for name, value in model.parameters
+    ]
     if estimator.weighs_classes and layout.classifies and layout.scoring.balanced:
         arguments.append('class_weight="balanced"')
     if estimator.fixed:
@@ -269,7 +298,7 @@ def _learning(genome: Genome, layout: Layout) -> str:
         else ""
     )
     one_hot = "(y[:, None] == np.unique(y)[1:]).astype(float)" if layout.classifies else "y[:, None]"
-    means = _MEANS.replace("TABLE", one_hot).lstrip() if genome.features.rates else ""
+    means = _fill(_MEANS, TABLE=one_hot).lstrip() if genome.features.rates else ""
     cap = (
         f"""
     if len(y) > {genome.rows}:  # a sample, to be done in time
@@ -279,21 +308,48 @@ def _learning(genome: Genome, layout: Layout) -> str:
         else ""
     )
     models = ",\n        ".join(_model(model, layout) for model in genome.models)
-    predict = "predict_proba" if layout.classifies else "predict"
-    what = "probabilities" if layout.classifies else "numbers"
+    block = _LEARN_CLASSES if layout.classifies else _LEARN_NUMBERS
+    repeat = _REPEAT if layout.classifies and _calibrated(genome) else ""
+    learn = _fill(block, CAP=cap, RATES=rates, REPEAT=repeat, SCALE=scale, MODELS=models)
     return f"""
 # --- Learning.
-{means}def learn(X, y, X_new):
-    \"\"\"Fit the models on some rows; return the mean {what} that they predict for others.\"\"\"{cap}{rates}{scale}
-    models = [
-        {models},
-    ]
-    return np.mean([model.fit(X, y).{predict}(X_new) for model in models], axis=0)
-
+{means}{learn.lstrip()}
 
 def score(truth, guess{", classes" if layout.classifies else ""}):
     return {layout.scoring.expression}
 """
+
+
+# Where no row differs from another, models would fail or divide by zero: all that can be said is the same for each.
+_LEARN_CLASSES = """
+def learn(X, y, X_new, width):
+    \"\"\"Fit the models on some rows; return the mean probabilities, of ``width`` classes, of others.\"\"\"CAPRATES
+    found, counts = np.unique(y, return_counts=True)
+    result = np.zeros((len(X_new), width))
+    result[:, found] = counts / len(y)
+    if len(found) < 2 or not np.ptp(X, axis=0).any():  # nothing to learn, or to learn it from
+        return resultREPEATSCALE
+    models = [
+        MODELS,
+    ]
+    result[:, found] = np.mean([model.fit(X, y).predict_proba(X_new) for model in models], axis=0)
+    return result
+"""
+
+_LEARN_NUMBERS = """
+def learn(X, y, X_new):
+    \"\"\"Fit the models on some rows; return the mean numbers that they predict for others.\"\"\"CAPRATES
+    if len(np.unique(y)) < 2 or not np.ptp(X, axis=0).any():  # nothing to learn, or to learn it from
+        return np.full(len(X_new), y.mean())SCALE
+    models = [
+        MODELS,
+    ]
+    return np.mean([model.fit(X, y).predict(X_new) for model in models], axis=0)
+"""
+
+_REPEAT = """
+    times = -(-3 // np.bincount(y)[y])  # calibration takes three rows of each class
+    X, y = np.repeat(X, times, axis=0), np.repeat(y, times)"""
 
 
 _MEANS = """
@@ -311,7 +367,7 @@ def with_means(X, y, X_new):
     parts, parts_new = [X[:, :-KEYS]], [X_new[:, :-KEYS]]
     for key, key_new in zip(X[:, -KEYS:].T.astype(int), X_new[:, -KEYS:].T.astype(int)):
         own = np.zeros(answer.shape)
-        for fit, held in KFold(10, shuffle=True, random_state=SEED).split(key):
+        for fit, held in KFold(min(10, len(key)), shuffle=True, random_state=SEED).split(key):
             own[held] = means(key[fit], answer[fit], key[held])
         parts.append(own)
         parts_new.append(means(key, answer, key_new))
@@ -321,7 +377,7 @@ def with_means(X, y, X_new):
 """
 
 _RATES = """
-    if KEYS:
+    if KEYS and len(y) > 1:
         X, X_new = with_means(X, y, X_new)"""
 
 
@@ -330,22 +386,21 @@ def _answers(layout: Layout) -> str:
     guess = "classes[held_out.argmax(axis=1)]" if layout.scoring.goal is Goal.LABELS else "held_out"
     write = {
         Goal.LABELS: "submission[target] = classes[predicted.argmax(axis=1)]",
-        Goal.PROBABILITIES: "submission[target] = predicted[:, -1]",
+        Goal.PROBABILITIES: """no = {"0", "0.0", "false", "f", "no", "n"}
+    submission[target] = 0.0 if len(classes) == 1 and classes[0].lower() in no else predicted[:, -1]""",
         Goal.SHARES: """for name in TARGETS:
         found = [index for index, value in enumerate(classes) if name == value or name.endswith("_" + value)]
         submission[name] = predicted[:, found[0]] if found else 0.0""",
         Goal.NUMBERS: "submission[target] = predicted",
     }[layout.goal]
     if layout.goal is Goal.NUMBERS and layout.whole:
-        write = (
-            f"submission[target] = predicted.round().astype(int) if target in {sorted(layout.whole)!r} else predicted"
-        )
+        write = f"""whole = target in {sorted(layout.whole)!r}
+    submission[target] = [int(value) for value in predicted.round()] if whole else predicted"""
     note = f"print('The task has another metric; this is {layout.scoring.name}.')\n" if layout.stands_in else ""
-    body = body.replace("GUESS", guess).replace("QUESTIONS", repr(list(layout.questions)))
     scale = (
         "forward, backward = np.log1p, np.expm1" if layout.scoring.logarithmic else "forward = backward = np.asarray"
     )
-    body = body.replace("SCALE", scale)
+    body = _fill(body, GUESS=guess, SCALE=scale)
     return f"""{body.rstrip()}
     {write}
 
@@ -363,12 +418,14 @@ for target in QUESTIONS:
     known = (answers[target] != "").to_numpy()
     rows, labels = X[known], answers[target].to_numpy()[known].astype(str)
     classes, y, counts = np.unique(labels, return_inverse=True, return_counts=True)  # learn() sees numbers
-    splitter = StratifiedKFold if counts.min() >= FOLDS else KFold
+    folds = min(FOLDS, len(y))
+    splitter = StratifiedKFold if counts.min() >= folds else KFold
     held_out = np.zeros((len(y), len(classes)))
-    for fit, check in splitter(FOLDS, shuffle=True, random_state=SEED).split(rows, y):
-        held_out[np.ix_(check, np.unique(y[fit]))] = learn(rows[fit], y[fit], rows[check])
-    scores.append(score(labels, GUESS, classes))
-    predicted = learn(rows, y, X_test)
+    if len(classes) > 1:
+        for fit, check in splitter(folds, shuffle=True, random_state=SEED).split(rows, y):
+            held_out[check] = learn(rows[fit], y[fit], rows[check], len(classes))
+    scores.append(score(labels, GUESS, classes) if len(classes) > 1 else np.nan)  # one class: nothing to tell apart
+    predicted = learn(rows, y, X_test, len(classes))
 """
 
 _NUMBERS = """
@@ -379,12 +436,14 @@ for target in QUESTIONS:
     y = pd.to_numeric(answers[target], errors="coerce").to_numpy()
     known = np.isfinite(y)
     rows, y = X[known], y[known]
-    center, spread = forward(y).mean(), forward(y).std() or 1.0
-    held_out = np.zeros(len(y))
-    for fit, check in KFold(FOLDS, shuffle=True, random_state=SEED).split(rows):
-        held_out[check] = learn(rows[fit], (forward(y[fit]) - center) / spread, rows[check])
-    held_out = backward(held_out * spread + center).clip(y.min(), y.max())
-    scores.append(score(y, held_out))
-    predicted = learn(rows, (forward(y) - center) / spread, X_test)
-    predicted = backward(predicted * spread + center).clip(y.min(), y.max())
+    unit = np.abs(forward(y)).max() or 1.0  # first, so that squares of large numbers stay finite
+    center, spread = (forward(y) / unit).mean(), (forward(y) / unit).std() or 1.0
+    z = (forward(y) / unit - center) / spread
+    held_out, folds = np.zeros(len(y)), min(FOLDS, len(y))
+    if folds > 1:
+        for fit, check in KFold(folds, shuffle=True, random_state=SEED).split(rows):
+            held_out[check] = learn(rows[fit], z[fit], rows[check])
+    held_out = backward((held_out * spread + center) * unit).clip(y.min(), y.max())
+    scores.append(score(y, held_out) if folds > 1 else np.nan)  # one row: nothing to check
+    predicted = backward((learn(rows, z, X_test) * spread + center) * unit).clip(y.min(), y.max())
 """

@@ -17,6 +17,8 @@ from openmle_env.types import Column, ColumnKind, ResultStatus, SubmissionSchema
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from openmle_env.sandbox.protocol import CancelToken
+
 _log = logging.getLogger(__name__)
 
 
@@ -76,7 +78,7 @@ class Metric:
             if target.kind not in self.kinds:
                 raise PackError(
                     f"Metric {self.name} takes targets of kind {', '.join(sorted(self.kinds))}; "
-                    f"column {target.name!r} is of kind {target.kind}."
+                    f"column {target.name!r} is of kind {target.kind}. Correct that kind, or choose another metric."
                 )
 
     def __call__(self, truth: Rows, predicted: Rows) -> float:
@@ -95,18 +97,24 @@ class Metric:
             )
         return value
 
-    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
-        """The value on the chosen rows, as a grader takes it: a fault of the task's, instead of an exception."""
+    def score(
+        self, truth: Rows, predicted: Rows, chosen: Sequence[int], *, cancel: CancelToken | None = None
+    ) -> Scored:
+        """The value on the chosen rows, as a grader takes it: a fault of the task's, instead of an exception.
+
+        Nothing runs for it that ``cancel`` could end.
+        """
+        del cancel
         try:
             return Scored(status=ResultStatus.SUCCESS, score=self(truth.take(chosen), predicted.take(chosen)))
-        except PackError as error:
-            _log.info("%s", error)
+        except PackError:
+            _log.info("metric %s is undefined on the answers", self.name)
             return Scored(
                 status=ResultStatus.METRIC_OR_ANSWER_MISSING,
                 message=f"The metric {self.name} is undefined on the task's answers. This is a fault of the task.",
             )
-        except (ArithmeticError, LookupError, TypeError, ValueError):
-            _log.info("metric %s failed", self.name, exc_info=True)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            _log.info("metric %s failed: %s", self.name, type(error).__name__)  # its message may quote an answer
             return Scored(
                 status=ResultStatus.SCORING_FAILED,
                 message=f"The metric {self.name} failed. This is a fault of the task, not of the submission.",

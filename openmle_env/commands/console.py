@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
-from contextlib import contextmanager
+import threading
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,12 +21,18 @@ if TYPE_CHECKING:
 DONE, FAILED, WRONG_USE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: done; the thing failed; wrong use; the machine failed; Ctrl-C."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else there.")]
+SIGN_OF_LIFE_SECONDS = 10.0
+"""How long nothing may be said while something runs and no bar is shown."""
+
+AsJson = Annotated[
+    bool, typer.Option("--json", metavar="", help="Print one JSON document on stdout, and nothing else there.")
+]
 
 
 def emit(document: Mapping[str, object] | Sequence[object]) -> None:
     """Print one JSON document on stdout; NaN and infinity are refused, since JSON has none."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    ascii_only = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=ascii_only, allow_nan=False) + "\n")
     sys.stdout.flush()
 
 
@@ -61,23 +71,16 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
     console().print(made)
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress(label: str) -> Iterator[Callable[[str, float], None]]:
     """Show a bar on stderr; yields ``report(text, share)`` with ``share`` from 0 to 1.
 
-    Where stderr is no terminal, each new text is a line instead.
+    Where stderr is no terminal, each new text is a line instead, and the last one comes again while nothing is new.
     """
     shown = console(stderr=True)
     if not shown.is_terminal:
-        last = ""
-
-        def line(text: str, share: float) -> None:
-            nonlocal last
-            if text != last:
-                shown.print(f"{label}: {text} ({share:.0%})")
-                last = text
-
-        yield line
+        with _lines(label, shown) as line:
+            yield line
         return
 
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # see console
@@ -92,6 +95,59 @@ def progress(label: str) -> Iterator[Callable[[str, float], None]]:
     with Progress(*columns, console=shown, transient=True) as bar:
         task = bar.add_task("", total=1.0, label=label)
         yield lambda text, share: bar.update(task, description=text, completed=share)
+
+
+@contextlib.contextmanager
+def _lines(label: str, shown: Console) -> Iterator[Callable[[str, float], None]]:
+    last, started, news, over = "", time.monotonic(), threading.Event(), threading.Event()
+
+    def line(text: str, share: float) -> None:
+        nonlocal last
+        if text != last:
+            last = text
+            news.set()
+            shown.print(f"{label}: {text} ({share:.0%})")
+
+    def repeat() -> None:
+        with contextlib.suppress(OSError):  # nobody can be told any more
+            while not over.is_set():
+                if not news.wait(SIGN_OF_LIFE_SECONDS):
+                    waited = time.monotonic() - started
+                    shown.print(f"{label}: {last or 'starting'}, still at it after {waited:.0f} s")
+                elif not over.is_set():
+                    news.clear()
+
+    repeating = threading.Thread(target=repeat, name="openmle-progress", daemon=True)
+    repeating.start()
+    try:
+        yield line
+    finally:
+        over.set()
+        news.set()
+        repeating.join()
+
+
+def near(path: Path) -> str:
+    """A path for people: relative to the current folder where it lies below it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):  # it lies elsewhere, or the current folder is gone
+        return str(path)
+
+
+def unwritable(folder: Path) -> str:
+    """Why nothing can be written in a folder that need not exist yet; empty where nothing speaks against it."""
+    for place in (folder, *folder.parents):
+        if os.path.lexists(place):
+            if not place.is_dir():
+                return f"{place} is not a folder"
+            return "" if os.access(place, os.W_OK | os.X_OK) else f"{place} may not be written by this user"
+    return ""
+
+
+def metric_name(name: str) -> str:
+    """A metric as people call it."""
+    return "its own metric" if name == "pack" else name
 
 
 def number(value: float | None) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from openmle_env import settings
-from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, console, emit, say, table
+from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, console, emit, say, table, unwritable
 from openmle_env.errors import SandboxUnavailableError
 
 if TYPE_CHECKING:
@@ -33,12 +34,15 @@ def doctor(*, as_json: AsJson = False) -> int:
         sandbox.close()
     backends = survey()
     values = {name: str(value) for name, value in asdict(chosen).items()}
-    disk = {name: _free_mb(path) for name, path in (("home", chosen.home), ("runs", chosen.runs))}
+    folders = {"home": chosen.home, "runs": chosen.runs}
+    disk = {name: _free_mb(path) for name, path in folders.items()}
+    closed = {name: reason for name, path in folders.items() if (reason := unwritable(path))}
+    code = DONE if used and not closed else INFRASTRUCTURE
 
     if as_json:
         emit(
             {
-                "usable": bool(used),
+                "usable": code == DONE,
                 "sandbox": used or None,
                 "asked_for": chosen.sandbox,
                 "trouble": trouble,
@@ -47,27 +51,49 @@ def doctor(*, as_json: AsJson = False) -> int:
                 "settings": values,
                 "versions": _versions(),
                 "free_mb": disk,
+                "unwritable": closed,
             }
         )
-        return DONE if used else INFRASTRUCTURE
+        return code
 
     rows = [[backend.name, "yes" if backend.usable else "no", backend.reason, backend.remedy] for backend in backends]
     table("Sandboxes", ("name", "usable", "why", "what to do"), rows)
     if confinement:
-        kinds = {"CPU": confinement.cpu, "number of files": confinement.inodes, "network": confinement.network}
+        kinds = {"CPU": confinement.cpu, "number of files": confinement.inodes}
         rows = [["memory", confinement.memory], *([kind, "yes" if on else "no"] for kind, on in kinds.items())]
+        rows.append(["network", "yes, there is none" if confinement.network else "no, it can be reached"])
         table("Confined", ("what", "how"), [*rows, *(["note", detail] for detail in confinement.details)])
     table(
-        "Settings", ("variable", "value"), [[f"{settings.PREFIX}{key.upper()}", value] for key, value in values.items()]
+        "Settings", ("variable", "value"), [[_variable(key), value or "the default"] for key, value in values.items()]
     )
     table("Versions", ("of", "version"), [[key, value or "not installed"] for key, value in _versions().items()])
-    low = [[name, f"{free} MiB", "low: free some space" if free < LOW_DISK_MB else "ok"] for name, free in disk.items()]
-    table("Free disk space", ("for", "free", ""), low, right=("free",))
+    rows = [
+        [name, str(folders[name]), _size(free), _advice(name, free, closed.get(name))] for name, free in disk.items()
+    ]
+    table("Folders", ("for", "folder", "free", ""), rows, right=("free",))
     if used:
         console().print(f"Programs run in the sandbox {used!r} (asked for: {chosen.sandbox!r}).")
-        return DONE
-    say(f"openmle: No sandbox is usable, so no program can be run. {trouble}")
-    return INFRASTRUCTURE
+    else:
+        say(f"openmle: No sandbox is usable, so no program can be run. {trouble}")
+    for name, reason in closed.items():
+        say(
+            f"openmle: {reason}, so nothing can be written there. Set {_variable(name)} to a folder that you may write."
+        )
+    return code
+
+
+def _variable(name: str) -> str:
+    return f"{settings.PREFIX}{name.upper()}"
+
+
+def _advice(name: str, free: int | None, reason: str | None) -> str:
+    if reason:
+        return f"not writable: set {_variable(name)}"
+    return "low: free some space" if free is not None and free < LOW_DISK_MB else "ok"
+
+
+def _size(free: int | None) -> str:
+    return "unknown" if free is None else f"{free} MiB"
 
 
 def _versions() -> dict[str, str | None]:
@@ -82,6 +108,10 @@ def _versions() -> dict[str, str | None]:
     return found
 
 
-def _free_mb(path: Path) -> int:
-    existing = next(parent for parent in (path, *path.parents) if parent.exists())
-    return shutil.disk_usage(existing).free >> 20
+def _free_mb(path: Path) -> int | None:
+    """MiB that are free where a folder is or will be; None where that cannot be asked."""
+    existing = next(parent for parent in (path, *path.parents) if os.path.lexists(parent))
+    try:
+        return shutil.disk_usage(existing).free >> 20
+    except OSError:
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from openmle_env.commands.console import (
     DONE,
@@ -12,6 +12,8 @@ from openmle_env.commands.console import (
     INFRASTRUCTURE,
     console,
     emit,
+    metric_name,
+    near,
     number,
     progress,
     say,
@@ -23,16 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from openmle_env.agents.episode import Episode
+    from openmle_env.agents.episode import PlayedEpisode
     from openmle_env.agents.protocol import Agent, Attempt
     from openmle_env.envs.task_env import FinalResult
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.lookup import Task
+    from openmle_env.types import Feedback
 
 TAIL_LINES = 12
 """How much of a failed program's error output is shown."""
-
-Feedback = Literal["validation", "validity", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,22 +57,11 @@ def play_one(task: Task, box: Sandbox, order: Order) -> int:
         InfrastructureError: The episode could not be recorded, or no program could be run.
         UsageError: The agent cannot work on this task.
     """
-    import gymnasium  # only the command that runs pays for it
-
-    from openmle_env.agents.episode import play
+    from openmle_env.agents.episode import play  # only the command that runs pays for gymnasium
     from openmle_env.envs.recording import EpisodeRecorder
-    from openmle_env.envs.registration import ENTRY_POINT, environment_id
+    from openmle_env.envs.task_env import TaskEnv
 
-    # A spec of its own, not the registered one: the task may be a folder, which has no id in the registry.
-    entry = gymnasium.envs.registration.EnvSpec(environment_id(task.spec.slug), entry_point=ENTRY_POINT)
-    made = gymnasium.make(
-        entry,
-        disable_env_checker=True,  # it warns of programs that are too long, which have a status
-        task=task.pack.root,
-        sandbox=box,
-        feedback=order.feedback,
-        programs=order.programs,
-    )
+    made = TaskEnv(task.pack.root, sandbox=box, feedback=order.feedback, programs=order.programs)
     env = EpisodeRecorder(made, order.runs)
     total = order.programs or task.spec.programs
     attempts: list[Attempt] = []
@@ -85,7 +75,7 @@ def play_one(task: Task, box: Sandbox, order: Order) -> int:
 
             episode = play(env, order.player, seed=order.seed, on_step=on_step)
     except KeyboardInterrupt:
-        where = f"They are recorded in {env.folder}" if attempts else "Nothing was scored"
+        where = f"They are recorded in {near(env.folder)}" if attempts else "Nothing was scored"
         say(f"Stopped after {len(attempts)} of {total} programs. {where}.")
         raise
     finally:
@@ -108,7 +98,7 @@ def _live(attempts: Sequence[Attempt], total: int, *, higher_is_better: bool) ->
     return f"{last.index}/{total} {last.status} {number(last.score)}, best {number(best)}"
 
 
-def _exit_code(episode: Episode, total: int, *, strict: bool) -> int:
+def _exit_code(episode: PlayedEpisode, total: int, *, strict: bool) -> int:
     if episode.fault == Fault.INFRASTRUCTURE:
         return INFRASTRUCTURE
     if episode.fault is not None or episode.best is None:
@@ -129,12 +119,12 @@ def _why(attempt: Attempt) -> str:
     return told.partition("\n")[0]
 
 
-def _final(episode: Episode) -> FinalResult | None:
+def _final(episode: PlayedEpisode) -> FinalResult | None:
     final: FinalResult | None = episode.final
     return final
 
 
-def _print(task: Task, episode: Episode, sandbox: str, folder: Path) -> None:
+def _print(task: Task, episode: PlayedEpisode, sandbox: str, folder: Path) -> None:
     final = _final(episode)
     selected = final.selected if final else None
     direction = "higher is better" if task.spec.higher_is_better else "lower is better"
@@ -148,7 +138,7 @@ def _print(task: Task, episode: Episode, sandbox: str, folder: Path) -> None:
         )
         for attempt in episode.attempts
     ]
-    title = f"{task.spec.title}: {task.spec.metric}, {direction}; sandbox {sandbox}"
+    title = f"{task.spec.title}: {metric_name(task.spec.metric)}, {direction}; sandbox {sandbox}"
     table(title, ("program", "status", "validation", "time", ""), rows, right=("validation", "time"))
     if final and final.note:
         say(final.note)
@@ -162,16 +152,21 @@ def _print(task: Task, episode: Episode, sandbox: str, folder: Path) -> None:
     shown = [(name, number(validation), number(test)) for name, validation, test in scores]
     if shown:
         table("", ("score of", "validation", "test"), shown, right=("validation", "test"))
-    if episode.fault:
+    if episode.fault and final and final.grade and final.grade.status.fault is episode.fault:
+        say(
+            f"The final grade could not be made ({final.grade.status}): a fault of the {episode.fault}, not of the "
+            f"program. {final.grade.message}"
+        )
+    elif episode.fault:
         say(
             f"The episode ended early: a fault of the {episode.fault}, not of the program. {_why(episode.attempts[-1])}"
         )
     elif episode.truncated:
         say(f"The episode ended early: its {task.spec.seconds:g} seconds were spent.")
-    console().print(f"Recorded in {folder}")
+    console().print(f"Recorded in {near(folder)}")
 
 
-def _print_errors(episode: Episode) -> None:
+def _print_errors(episode: PlayedEpisode) -> None:
     """The ends of the error output of failed programs, which whoever wrote them wants to see."""
     for attempt in episode.attempts:
         tail = attempt.outcome.execution.stderr.strip().splitlines()[-TAIL_LINES:]
@@ -180,7 +175,7 @@ def _print_errors(episode: Episode) -> None:
             say("\n".join(f"  {line}" for line in tail))
 
 
-def _document(task: Task, episode: Episode, order: Order, sandbox: str, folder: Path) -> dict[str, Any]:
+def _document(task: Task, episode: PlayedEpisode, order: Order, sandbox: str, folder: Path) -> dict[str, Any]:
     final = _final(episode)
     return {
         "task": task.spec.slug,

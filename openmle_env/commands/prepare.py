@@ -11,26 +11,27 @@ from openmle_env.commands.console import AsJson, console, emit, progress
 
 def prepare(
     tasks: Annotated[
-        list[str], typer.Argument(metavar="TASK...", help="Names of built-in tasks, or folders of task packs.")
+        list[str], typer.Argument(metavar="TASK", help="Names of built-in tasks, or folders of task packs.")
     ],
     *,
-    force: Annotated[bool, typer.Option("--force", help="Make the data again, even if it is there and whole.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Make the data again, even if it is there and whole.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make the data of tasks; what is there already is verified."""
-    from openmle_env.task_registry.lookup import find, load_task  # pandas, pydantic and more
-    from openmle_env.task_registry.prepare import locate
+    from openmle_env.task_registry.lookup import find  # pydantic and more
+    from openmle_env.task_registry.prepare import prepare as make
 
-    packs = [(name, find(name)) for name in tasks]  # a misspelt name ends it before anything is made
+    packs = [find(name) for name in tasks]  # a misspelt name ends it before anything is made
     documents = []
-    for name, pack in packs:
-        made = force or locate(pack) is None
+    for pack in packs:
         with progress("preparing") as report:
-            task = load_task(name, progress=report, force=force)
-        documents.append({"task": pack.slug, "version": task.spec.version, "hash": pack.hash,
-                          "made": made, "public": str(task.public)})  # fmt: skip
+            prepared = make(pack, progress=report, force=force)
+        documents.append({"task": pack.slug, "version": pack.version, "hash": pack.hash,
+                          "made": prepared.made, "public": str(prepared.public)})  # fmt: skip
         if not as_json:
-            verb = "prepared" if made else "was prepared before, and is whole"
-            console().print(f"{pack.slug} {verb}. Public files: {task.public}")
+            verb = "prepared" if prepared.made else "was prepared before, and is whole"
+            console().print(f"{pack.slug} {verb}. Public files: {prepared.public}")
     if as_json:
         emit(documents)

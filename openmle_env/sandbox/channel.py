@@ -144,7 +144,7 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
         "memory_bytes": int(limits.memory_mb * MIB) if watch_memory else None,
         "collect": list(job.collect),
         "artifact_bytes": int(limits.artifact_mb * MIB),
-        "artifact_files": most_files(job),
+        "artifact_files": MAX_FILES,
         "environment": dict(job.environment),
         "rlimits": rlimits,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -190,6 +191,65 @@ os.kill(1, 9)
         status=ResultStatus.SUBMISSION_MISSING,
     ),
     Case(
+        name="no memory that nobody counts",
+        program="""\
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.memfd_create(b"hidden", 0) == -1, "memfd_create"
+assert libc.shmget(0, 1 << 20, 0o1600) == -1, "shmget"
+assert libc.semget(0, 1, 0o1600) == -1, "semget"
+assert libc.msgget(0, 0o1600) == -1, "msgget"
+""",
+        status=ResultStatus.SUBMISSION_MISSING,
+    ),
+    Case(
+        name="shared memory and workers",
+        program="""\
+import multiprocessing, os
+from multiprocessing.shared_memory import SharedMemory
+
+def fill(name):
+    block = SharedMemory(name)
+    block.buf[0] = 7
+    block.close()
+
+if __name__ == "__main__":
+    block = SharedMemory(create=True, size=1 << 20)
+    assert "/dev/shm/" + block.name in [f"/dev/shm/{name}" for name in os.listdir("/dev/shm")]
+    worker = multiprocessing.get_context("fork").Process(target=fill, args=(block.name,))
+    worker.start()
+    worker.join()
+    print(worker.exitcode, block.buf[0])
+    block.close()
+    block.unlink()
+    with multiprocessing.get_context("forkserver").Pool(2) as pool:
+        print(pool.map(abs, [-1, -2]))
+    from joblib import Parallel, delayed
+    print(Parallel(n_jobs=2)(delayed(abs)(n) for n in (-3, -4)))
+""",
+        status=ResultStatus.SUBMISSION_MISSING,
+        holds=lambda run: run.stdout == "0 7\n[1, 2]\n[3, 4]\n",
+    ),
+    Case(
+        # The number is the program's own: what the box itself needs does not count.
+        name="number of processes",
+        program="""\
+import threading
+done, count = threading.Event(), 1
+try:
+    while count < 100:
+        threading.Thread(target=done.wait).start()
+        count += 1
+except RuntimeError:
+    pass
+done.set()
+print(count)
+""",
+        status=ResultStatus.SUBMISSION_MISSING,
+        limits=replace(LIMITS, processes=32),
+        holds=lambda run: run.stdout == "32\n",
+    ),
+    Case(
         name="read-only system",
         program=_DENIED
         + """\
@@ -301,7 +361,8 @@ def check(sandbox: Sandbox) -> Iterator[Result]:
     with small_data() as data:
         for case in (*PROGRAMS, *ISOLATION):
             yield check_case(sandbox, case, data)
-        yield _check_cancelled(sandbox, data)
+        for seconds in (0.0, 2.0):
+            yield check_cancelled(sandbox, data, seconds=seconds)
 
 
 def check_case(sandbox: Sandbox, case: Case, data: Path) -> Result:
@@ -312,13 +373,22 @@ def check_case(sandbox: Sandbox, case: Case, data: Path) -> Result:
     return Result(name=case.name, passed=passed, detail="" if passed else f"expected {case.status}, got {run}")
 
 
-def _check_cancelled(sandbox: Sandbox, data: Path) -> Result:
+def check_cancelled(sandbox: Sandbox, data: Path, *, seconds: float) -> Result:
+    """Cancel a run that would not end: before it starts, or after so many seconds."""
     cancel = CancelToken()
-    cancel.cancel()
+    timer = threading.Timer(seconds, cancel.cancel)
+    if seconds:
+        timer.start()
+    else:
+        cancel.cancel()
     job = Job(program="while True: pass\n", inputs={"/data": data}, limits=LIMITS)
-    status = sandbox.run(job, cancel=cancel).status
-    passed = status is ResultStatus.CANCELLED
-    return Result(name="cancelled", passed=passed, detail="" if passed else f"expected cancelled, got {status}")
+    try:
+        run = sandbox.run(job, cancel=cancel)
+    finally:
+        timer.cancel()
+    passed = run.status is ResultStatus.CANCELLED
+    name = "cancelled in mid-run" if seconds else "cancelled before it starts"
+    return Result(name=name, passed=passed, detail="" if passed else f"expected cancelled, got {run}")
 
 
 @contextlib.contextmanager

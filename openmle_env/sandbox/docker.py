@@ -10,19 +10,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openmle_env import settings
 from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import engine, reaper
+from openmle_env.sandbox import image as images
 from openmle_env.sandbox.box import (
     GRACE_SECONDS,
-    INSIDE,
     READY_SECONDS,
     SUPERVISOR,
-    USER,
     BoxSandbox,
-    check_readable,
     configuration,
 )
+from openmle_env.sandbox.checks import check_readable
+from openmle_env.sandbox.forks import abandon_in_forks
+from openmle_env.sandbox.layout import INSIDE, USER
 from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.seccomp import docker_profile
 from openmle_env.sandbox.verdict import Aftermath
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from openmle_env.types import Job, Limits
 
+_SUPERVISED = {f"{INSIDE}/{name}": Path(__file__).with_name("inside") / name for name in ("supervisor.py", "child.py")}
+"""What is mounted beside a job's inputs."""
 _SPARE_SECONDS = 300.0
 """How long after its last possible use a container counts as left behind."""
 _CLOSE_SECONDS = 15
@@ -53,9 +55,9 @@ class DockerSandbox(BoxSandbox):
     name = "docker"
 
     def __init__(self, image: str | None = None) -> None:
-        """Use this image, or the one that the settings name; ``scripts/image`` makes it."""
+        """Use this image, or that of the settings, or else the one of this environment (see `images.chosen`)."""
         super().__init__()
-        self.image = image or settings.load().image
+        self.image = images.chosen(image)
         self._info: dict[str, Any] | None = None
 
     def confinement(self) -> Confinement:
@@ -90,7 +92,7 @@ class DockerSandbox(BoxSandbox):
             SandboxUnavailableError: No engine answers, the image is missing, or the container does not start.
             UsageError: An input cannot be read by the user inside.
         """
-        check_readable(job)
+        check_readable((*job.inputs.values(), *_SUPERVISED.values()))
         with engine.connect() as client, contextlib.ExitStack() as undo:
             reaper.collect_once(client)
             info = self._engine_info(client)
@@ -127,7 +129,7 @@ class Container:
         self.id = identity
         self.transport = connection
         self.watch_memory = not info.get("MemoryLimit")
-        self.processes = None if info.get("PidsLimit") else int(limits.processes)
+        self.processes = None if info.get("PidsLimit") else int(limits.processes) + 1  # as below
         self._notes = notes
         self._since = int(time.time()) - 1
         self._lock = threading.Lock()
@@ -182,6 +184,7 @@ class AttachedStream:
         self._stream = stream
         # Of a plain connection docker-py gives the file object around the socket, and both have to be closed.
         self._connection: socket.socket = stream if isinstance(stream, socket.socket) else stream._sock  # noqa: SLF001  no public way to the socket
+        abandon_in_forks(self)
 
     def cut(self) -> None:
         """End the stream in both directions, also for a reader that waits in another thread."""
@@ -192,6 +195,10 @@ class AttachedStream:
         """Give the connection back."""
         self._stream.close()
         self._connection.close()
+
+    def abandon(self) -> None:
+        """See `Abandonable`: closing a copy ends nothing."""
+        self.close()
 
     def send(self, data: bytes, timeout: float) -> None:
         """Send all of it."""
@@ -236,7 +243,7 @@ def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
 
     limits = job.limits
     memory = int(limits.memory_mb * MIB)
-    sources = {**job.inputs, INSIDE: Path(__file__).with_name("inside")}
+    sources = {**job.inputs, **_SUPERVISED}
     host = client.api.create_host_config(
         auto_remove=True,
         network_mode="none",
@@ -282,8 +289,7 @@ def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
     except SandboxUnavailableError as error:
         if isinstance(error.__cause__, docker.errors.ImageNotFound):
             raise SandboxUnavailableError(
-                f"The Docker engine has no image {image!r}. Build it with scripts/image, or name another one in "
-                "OPENMLE_IMAGE."
+                f"The Docker engine has no image {image!r}. {images.advice(image)}"
             ) from error
         raise
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,10 +42,15 @@ def connect(seconds: int = CALL_SECONDS) -> Iterator[DockerClient]:
         import docker  # an extra, and slow to import
     except ImportError as error:
         raise SandboxUnavailableError(
-            "The Docker sandbox needs the Python package 'docker'. Install it with: pip install 'openmle-env[docker]'"
+            f"The Docker sandbox needs the Python package 'docker'. Install it: {sys.executable} -m pip install docker"
         ) from error
     with _explained():
         environment = _environment()
+        if environment.get("DOCKER_HOST", "").startswith("ssh://"):
+            raise SandboxUnavailableError(
+                f"The engine at {environment['DOCKER_HOST']} is on another machine, which cannot see the data on this "
+                "one. Use an engine on this machine: unset DOCKER_HOST, or choose another context."
+            )
         _knock(environment.get("DOCKER_HOST", ""))
         client = docker.DockerClient.from_env(timeout=GREET_SECONDS, environment=environment)
     with closing(client):
@@ -119,8 +125,8 @@ def _explained() -> Iterator[None]:
         where = os.environ.get("DOCKER_HOST") or "the default socket or docker context"
         raise SandboxUnavailableError(
             f"No Docker engine answers at {where} ({root}). "
-            "Start it ('sudo systemctl start docker', or Docker Desktop), install it (scripts/install-docker on Debian "
-            "and Ubuntu), or set DOCKER_HOST to one that runs."
+            "Start it ('sudo systemctl start docker', or Docker Desktop), install it "
+            "(https://docs.docker.com/engine/install), or set DOCKER_HOST to one that runs."
         ) from error
 
 

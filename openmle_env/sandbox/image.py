@@ -1,4 +1,4 @@
-"""Making the image that the Docker backend runs, and knowing whether it has to be made again.
+"""Making the image that the Docker backend runs, and knowing which one is this environment's.
 
 The image is put together here and imported as one flat layer; nothing is installed inside a build. So it needs no
 network and no certificate where an interpreter is at hand, holds exactly the libraries of this environment (both
@@ -10,17 +10,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import functools
 import hashlib
 import io
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from openmle_env import settings
-from openmle_env.errors import DiskFullError, OpenMLEError, SandboxUnavailableError
-from openmle_env.sandbox import engine, image_parts, packages, reaper
+from openmle_env.errors import DiskFullError, OpenMLEError, SandboxUnavailableError, UsageError
+from openmle_env.sandbox import engine, image_parts, layout, packages, reaper
 from openmle_env.types import Fault
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ _MODULES = ("numpy", "pandas", "scipy", "sklearn", "sklearn.ensemble", "sklearn.
 _BASE_LABEL = f"{engine.LABEL}.base"
 _PULL_SECONDS = 30
 _BUILD_SECONDS = 1800
-"""The longest that compiling and trying a new image may take."""
+"""The longest that one step may take: importing an image, or compiling and trying it."""
 _KEEP_SECONDS = 6 * 3600.0
 """When what a build that still lives has made counts as left behind."""
 _TRIAL = """
@@ -49,33 +51,56 @@ for name in sys.argv[1:]:
 """
 
 
+REPOSITORY = "openmle-env-sandbox"
+"""Name of the images that environments make for themselves; the tag is the recipe."""
+_NAME = re.compile(r"([A-Za-z0-9.-]+(:\d+)?/)?[a-z0-9][a-z0-9._/-]*(:\w[\w.-]*)?(@sha256:[0-9a-f]{64})?", re.ASCII)
+COMMAND = "python -m openmle_env.sandbox.image"
+"""What makes an image."""
+
+
+@functools.cache
 def recipe() -> str:
     """Hash of all that decides what is in the image: the library versions, the interpreter's, and the code here."""
     versions = sorted((item.metadata["Name"], item.version) for item in packages.distributions())
-    code = [Path(path).read_text(encoding="utf-8") for path in (__file__, image_parts.__file__)]
+    code = [Path(path).read_text(encoding="utf-8") for path in (__file__, image_parts.__file__, packages.__file__)]
     text = json.dumps([versions, sys.version_info[:3], code], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def chosen(name: str | None = None) -> str:
+    """This name, else the one of the settings, else the image of this environment.
+
+    That one is named by its recipe, so that environments do not overwrite each other's, and one that was made of other
+    libraries than are installed now is never used.
+
+    Raises:
+        UsageError: No image can have this name.
+        SandboxUnavailableError: A required library is not installed in this environment.
+    """
+    name = name or settings.load().image or f"{REPOSITORY}:{recipe()[:12]}"
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot be the name of an image. Correct OPENMLE_IMAGE or --name: lower-case letters, digits and "
+            "'.-_/', such as 'my-sandbox:1'."
+        )
+    return name
+
+
+def advice(name: str) -> str:
+    """What to do where the engine lacks this image."""
+    own = name.startswith(f"{REPOSITORY}:")
+    return f"Build it: {COMMAND}" if own else f"Build it: {COMMAND} --name {name}, or unset OPENMLE_IMAGE."
+
+
 def exists(name: str | None = None) -> bool:
-    """Whether the engine has the image (by default, the one that the settings name).
+    """Whether the engine has the image (see `chosen`).
 
     Raises:
         SandboxUnavailableError: No engine answers.
     """
+    name = chosen(name)
     with engine.connect() as client:
-        return _labels(client, name or settings.load().image) is not None
-
-
-def is_stale(name: str | None = None) -> bool:
-    """Whether the image was made here, but of other libraries or by other code than now; an image of yours never is.
-
-    Raises:
-        SandboxUnavailableError: No engine answers.
-    """
-    with engine.connect() as client:
-        made_of = (_labels(client, name or settings.load().image) or {}).get(reaper.RECIPE_LABEL)
-        return made_of is not None and made_of != recipe()
+        return _labels(client, name) is not None
 
 
 def ensure(name: str | None = None, *, progress: Progress | None = None) -> str:
@@ -84,7 +109,7 @@ def ensure(name: str | None = None, *, progress: Progress | None = None) -> str:
     Raises:
         SandboxUnavailableError: No engine answers, or the image could not be made.
     """
-    name = name or settings.load().image
+    name = chosen(name)
     with engine.connect() as client:
         labels = _labels(client, name)
         if labels is not None and labels.get(reaper.RECIPE_LABEL) == recipe():
@@ -97,7 +122,7 @@ def build(name: str | None = None, *, base: str = "auto", progress: Progress | N
     """Build the image and give it its name once it was seen to work; returns its id.
 
     Args:
-        name: The image's name; by default, the one that the settings name.
+        name: The image's name; by default, see `chosen`.
         base: ``auto`` (the official slim Python image where the engine has it or can pull it, else ``host``), ``host``
             (the running interpreter and the shared libraries it needs; Linux only), or the name of an image that has
             this Python's minor version.
@@ -107,12 +132,12 @@ def build(name: str | None = None, *, base: str = "auto", progress: Progress | N
         SandboxUnavailableError: No engine answers, the base cannot be had, or the image does not work.
         DiskFullError: There is no space for the image's files.
     """
-    name = name or settings.load().image
+    name = chosen(name)
     report = progress or (lambda _text, _fraction: None)
     libraries = packages.distributions()
     with (
         _space(),
-        engine.connect() as client,
+        engine.connect(_BUILD_SECONDS) as client,
         tempfile.TemporaryFile() as file,
         tempfile.TemporaryDirectory() as folder,
     ):
@@ -142,7 +167,8 @@ def build(name: str | None = None, *, base: str = "auto", progress: Progress | N
         finally:
             _remove(client, raw)
         report("done", 1.0)
-        reaper.collect(client)
+        with contextlib.suppress(SandboxUnavailableError):  # the image is there, whatever else lies around
+            reaper.collect(client)
     return image
 
 
@@ -257,14 +283,14 @@ def _import(client: DockerClient, chunks: Iterable[bytes], *, name: str | None =
 def _finish(client: DockerClient, raw: str, *, name: str, base: str) -> str:
     """Compile the sources where programs cannot write, see that all imports, and only then give the image its name."""
     changes = [
-        f'ENV PATH="/{image_parts.VENV}/bin:/usr/local/bin:/usr/bin:/bin"',
+        f'ENV PATH="{layout.VENV}/bin:/usr/local/bin:/usr/bin:/bin"',
         "WORKDIR /work",
-        f"USER {image_parts.RUNNER}:{image_parts.RUNNER}",
-        f'CMD ["/{image_parts.VENV}/bin/python"]',
+        f"USER {layout.USER}:{layout.USER}",
+        f'CMD ["{layout.PYTHON}"]',
         f"LABEL {reaper.RECIPE_LABEL}={recipe()}",
         f"LABEL {_BASE_LABEL}={base}",
     ]
-    command = [f"/{image_parts.VENV}/bin/python", "-I", "-c", _TRIAL, *_MODULES]
+    command = [layout.PYTHON, "-I", "-c", _TRIAL, *_MODULES]
     with _container(client, raw, command, user="0:0") as container:
         with engine.calling("try the sandbox image"):
             container.start()
@@ -286,12 +312,24 @@ def _remove(client: DockerClient, image: str) -> None:
         client.images.remove(image)
 
 
+def made_for_others() -> list[str]:
+    """Names of the images that were named by another recipe than this environment's.
+
+    Raises:
+        SandboxUnavailableError: No engine answers.
+    """
+    with engine.connect() as client, engine.calling("list its images"):
+        found = client.api.images(REPOSITORY, filters={"label": reaper.RECIPE_LABEL})
+    names = {name for item in found for name in item["RepoTags"] or ()}
+    return sorted(names - {f"{REPOSITORY}:{recipe()[:12]}", f"{REPOSITORY}:<none>"})
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command ``scripts/image``: build the image, with a progress bar; returns the exit code."""
+    """The command `COMMAND`: build the image, with a progress bar; returns the exit code."""
     from rich.progress import Progress as Bar  # only this command needs it
 
-    parser = argparse.ArgumentParser(prog="scripts/image", description="Build the image of the Docker sandbox.")
-    parser.add_argument("--name", help="name of the image (default: OPENMLE_IMAGE, or openmle-env-sandbox:latest)")
+    parser = argparse.ArgumentParser(prog=COMMAND, description="Build the image of the Docker sandbox.")
+    parser.add_argument("--name", help="name of the image (default: OPENMLE_IMAGE, or one named by its contents)")
     parser.add_argument("--base", help="auto, host, or the name of an image with this Python's minor version")
     parser.add_argument("--force", action="store_true", help="build even where the image is up to date")
     options = parser.parse_args(arguments)
@@ -307,10 +345,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 image = ensure(options.name, progress=report)
                 bar.update(task, completed=1.0)
+            others = made_for_others()
     except OpenMLEError as error:
         sys.stderr.write(f"{error}\n")
         return 3 if error.fault is Fault.INFRASTRUCTURE else 2
-    sys.stdout.write(f"{options.name or settings.load().image} is {image}\n")
+    sys.stdout.write(f"{chosen(options.name)} is {image}\n")
+    if others:
+        sys.stdout.write(
+            "Images of other environments, or of this one before it changed; those that nothing needs can be removed:\n"
+            f"docker rmi {' '.join(others)}\n"
+        )
     return 0
 
 

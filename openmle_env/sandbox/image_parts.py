@@ -19,17 +19,15 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox import packages
+from openmle_env.sandbox import layout, packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import IO
 
-VENV = packages.VENV.strip("/")
+VENV = layout.VENV.strip("/")
 SITE = packages.SITE_PACKAGES.strip("/")
 PYTHON = "python{}.{}".format(*sys.version_info[:2])
-RUNNER = 10001
-"""User and group id that programs run as."""
 
 _TOOLS = ("sh", "cat", "cp", "echo", "env", "false", "grep", "head", "ls", "mkdir", "mv", "rm", "sleep", "tail", "true")
 _UNWANTED_FOLDERS = packages.TEST_FOLDERS | {"__pycache__", "idlelib", "turtledemo", "ensurepip"}
@@ -236,8 +234,8 @@ def add_environment(layer: Layer, interpreter: str) -> None:
     for name in ("data", "output", "work"):
         layer.folder(name)
     layer.folder("tmp", mode=0o1777)
-    layer.text("etc/passwd", f"root:x:0:0::/:/bin/sh\nrunner:x:{RUNNER}:{RUNNER}::/work:/bin/sh\n")
-    layer.text("etc/group", f"root:x:0:\nrunner:x:{RUNNER}:\n")
+    layer.text("etc/passwd", f"root:x:0:0::/:/bin/sh\nrunner:x:{layout.USER}:{layout.USER}::/work:/bin/sh\n")
+    layer.text("etc/group", f"root:x:0:\nrunner:x:{layout.USER}:\n")
 
 
 def portable(distribution: metadata.Distribution, machine: str) -> bool:

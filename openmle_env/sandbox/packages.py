@@ -14,13 +14,14 @@ import json
 import os
 import re
 import sys
-import tempfile
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
 from openmle_env import settings
 from openmle_env.errors import SandboxUnavailableError
+from openmle_env.files import write_whole
+from openmle_env.sandbox.layout import PYTHON, VENV
 
 REQUIRED = ("numpy", "pandas", "scikit-learn")
 LIBRARIES = (
@@ -43,11 +44,8 @@ LIBRARIES = (
 """Distributions that programs may import where they are installed."""
 
 BASE = "/opt/python"
-VENV = "/opt/venv"
 _VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 SITE_PACKAGES = f"{VENV}/lib/{_VERSION}/site-packages"
-_FORMAT = 1
-"""Part of the cache's key: raise it when what is computed here changes."""
 
 TEST_FOLDERS = frozenset(("tests", "test", "_tests"))
 DATA_FOLDERS = (
@@ -97,7 +95,8 @@ def view() -> View:
     except (OSError, ValueError, KeyError, TypeError):
         found = find()
     with contextlib.suppress(OSError):  # without the cache the next process looks again, nothing worse
-        _store(file, json.dumps(asdict(found)))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(asdict(found)).encode())
     return found
 
 
@@ -115,7 +114,7 @@ def find() -> View:
         masks += _masks_of_interpreter(base / "lib", f"{BASE}/lib")
         if any((base / "lib").glob("libpython3*.so*")):
             library_path = f"{BASE}/lib"
-    links.append((f"{home}/{_VERSION}", f"{VENV}/bin/python"))
+    links.append((f"{home}/{_VERSION}", PYTHON))
     links += [("python", f"{VENV}/bin/python3"), ("python", f"{VENV}/bin/{_VERSION}")]
     for name, source in sorted(_entries().items()):
         place = f"{SITE_PACKAGES}/{name}"
@@ -131,24 +130,12 @@ def pyvenv_cfg() -> str:
 
 
 def _key() -> str:
-    """Changes with the interpreter and with whatever is installed: installing touches the folder's own time."""
-    parts = [str(_FORMAT), sys.base_prefix, sys.prefix, sys.version, *LIBRARIES]
+    """Changes with this file, the interpreter, and whatever is installed: installing touches the folder's own time."""
+    parts = [Path(__file__).read_text(encoding="utf-8"), sys.base_prefix, sys.prefix, sys.version]
     for entry in sys.path:
         if entry.endswith(("site-packages", "dist-packages")) and Path(entry).is_dir():
             parts += [entry, str(Path(entry).stat().st_mtime_ns)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _store(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".view-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-            handle.write(text)
-        Path(temporary).replace(file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 # --- the system -------------------------------------------------------------------------------------------------------
@@ -219,7 +206,8 @@ def distributions() -> list[metadata.Distribution]:
         except metadata.PackageNotFoundError:
             if name in REQUIRED:
                 raise SandboxUnavailableError(
-                    f"Programs need {name}, which is not installed in {sys.prefix}. Install it: pip install {name}"
+                    f"Programs need {name}, which is not installed in {sys.prefix}. "
+                    f"Install it: {sys.executable} -m pip install {name}"
                 ) from None
             continue
         # What only an extra asks for is left out; what does not apply to this platform is not installed anyway.

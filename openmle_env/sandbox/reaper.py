@@ -6,6 +6,7 @@ second line, for what that missed. Everything that we make carries its owner and
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import engine
 
 if TYPE_CHECKING:
@@ -72,12 +74,13 @@ def gc() -> list[Removed]:
 
 
 def collect_once(client: DockerClient) -> None:
-    """`collect`, the first time that this process asks."""
+    """`collect`, the first time that this process asks; what cannot be removed now keeps nobody from running."""
     global _collected
     with _lock:
         first, _collected = not _collected, True
     if first:
-        collect(client)
+        with contextlib.suppress(SandboxUnavailableError):
+            collect(client)
 
 
 def collect(client: DockerClient) -> list[Removed]:

@@ -6,9 +6,10 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
-from openmle_env.sandbox.box import check_job, run_in_thread
+from openmle_env.sandbox.box import run_in_thread
+from openmle_env.sandbox.checks import check_job
 from openmle_env.sandbox.protocol import CancelToken, Confinement
 from openmle_env.sandbox.verdict import cancelled, refuse
 from openmle_env.types import SUBMISSION_NAME, Artifact, ArtifactState, Execution, Job, ResultStatus
@@ -26,6 +27,10 @@ class ScriptedSandbox:
     def __init__(self, script: Script | None = None) -> None:
         self._script = script or obey
         self._closed = threading.Event()
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Itself: Gymnasium copies what an environment was made with into its spec."""
+        return self
 
     def confinement(self) -> Confinement:
         """Nothing runs, so nothing is confined."""

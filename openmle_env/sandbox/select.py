@@ -89,31 +89,29 @@ def docker_report(image: str | None) -> BackendReport:
             name="docker",
             usable=False,
             reason="The Python library for Docker is not installed.",
-            remedy="Install it: pip install 'openmle-env[docker]'",
+            remedy=f"Install it: {sys.executable} -m pip install docker",
         )
     from openmle_env.sandbox import image as images  # needs the Docker library
 
     try:
-        exists = images.exists(image)
-        stale = exists and images.is_stale(image)
+        name = images.chosen(image)
+        exists = images.exists(name)
     except OpenMLEError as error:
-        reason, _, remedy = str(error).partition(". ")
-        return BackendReport(name="docker", usable=False, reason=reason.removesuffix(".") + ".", remedy=remedy)
+        return _unusable("docker", str(error))
     if not exists:
         return BackendReport(
             name="docker",
             usable=False,
-            reason="An engine answers, but has no sandbox image.",
-            remedy="Build it: scripts/image",
+            reason=f"An engine answers, but has no image {name}.",
+            remedy=images.advice(name),
         )
-    if stale:
-        return BackendReport(
-            name="docker",
-            usable=True,
-            reason="An engine answers; its sandbox image holds other libraries than this environment.",
-            remedy="Build it anew: scripts/image",
-        )
-    return BackendReport(name="docker", usable=True, reason="An engine answers and has the sandbox image.")
+    return BackendReport(name="docker", usable=True, reason=f"An engine answers and has the image {name}.")
+
+
+def _unusable(name: str, message: str) -> BackendReport:
+    """The report of an error: its first sentence is the reason, the rest says what to do."""
+    reason, _, remedy = message.partition(". ")
+    return BackendReport(name=name, usable=False, reason=reason.removesuffix(".") + ".", remedy=remedy)
 
 
 @functools.cache
@@ -126,11 +124,17 @@ def bubblewrap_report() -> BackendReport:
             reason=f"Bubblewrap exists on Linux only, this is {platform.system()}.",
             remedy="Install Docker Desktop and start it.",
         )
+    from openmle_env.sandbox import packages, seccomp
     from openmle_env.sandbox.bubblewrap import BubblewrapSandbox, find_binary
     from openmle_env.types import Job
 
     try:
         binary = find_binary()
+        packages.view()
+        seccomp.bpf()
+    except OpenMLEError as error:
+        return _unusable("bubblewrap", str(error))
+    try:
         result = BubblewrapSandbox().run(Job(program="pass", collect=()))
     except OpenMLEError as error:
         return BackendReport(
@@ -147,21 +151,27 @@ def bubblewrap_report() -> BackendReport:
 
 
 _SWITCHES = (
-    ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
-    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
-    ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
+    ("kernel/unprivileged_userns_clone", "0", "Allow it:", "sysctl -w kernel.unprivileged_userns_clone=1"),
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        # Ubuntu's default. What changes least comes first: the switch opens namespaces to every program.
+        "Install Docker, or give bwrap an AppArmor profile (its package is apparmor-profiles). Else for all programs:",
+        "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+    ("user/max_user_namespaces", "0", "Allow it:", "sysctl -w user.max_user_namespaces=10000"),
 )
 
 
 def namespace_remedy(switches: Path) -> str:
     """The kernel switch that keeps ordinary users from making namespaces, as a command; empty when none does."""
-    for name, forbidding, command in _SWITCHES:
+    for name, forbidding, advice, command in _SWITCHES:
         try:
             value = (switches / name).read_text().strip()
         except OSError:
             continue  # this kernel has no such switch
         if value == forbidding:
-            return f"This kernel forbids ordinary users to make namespaces. Allow it: sudo {command}"
+            return f"This kernel forbids ordinary users to make namespaces. {advice} sudo {command}"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return "This is a container, which may make no other: start it with --privileged, or work outside of it."
     return ""

@@ -24,13 +24,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_four_programs_on_titanic_are_valid_and_better_than_nobody_survives(bubblewrap: Sandbox) -> None:
-    with gymnasium.make("OpenMLE/titanic-v0", sandbox=bubblewrap, programs=4) as env:
+def test_eight_programs_on_titanic_are_valid_and_beat_the_sex_rule(bubblewrap: Sandbox) -> None:
+    with gymnasium.make("OpenMLE/titanic-v0", sandbox=bubblewrap, programs=8) as env:
         episode = play(env, GrammarAgent(seed=0), seed=0)
-    assert [attempt.outcome.status for attempt in episode.attempts] == [ResultStatus.SUCCESS] * 4
+    assert [attempt.outcome.status for attempt in episode.attempts] == [ResultStatus.SUCCESS] * 8
     assert all(attempt.outcome.execution.stderr == "" for attempt in episode.attempts)
     assert all("Final Validation Score: 0." in attempt.outcome.execution.stdout for attempt in episode.attempts)
     assert episode.fault is None
     assert episode.best is not None
     assert episode.final.validation_score == episode.best.outcome.score
-    assert episode.final.test_score > 0.7  # 0.62 is what the sample submission gets
+    assert episode.final.test_score > 0.7943  # what "women survive, men do not" gets

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import subprocess
@@ -94,7 +95,7 @@ def running(pack: Path, sleeper: tuple[Path, str], write, usable, request) -> It
     usable(request.param)
     path, name = sleeper
     first = write(f"open('/output/submission.csv', 'w').write({RIGHT!r})\n")
-    command = [*COMMAND, "run", str(pack), str(first), str(path), "--sandbox", request.param]
+    command = [*COMMAND, "run", str(pack), str(first), str(path), "--sandbox", request.param, "--json"]
     driver = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -122,11 +123,12 @@ def test_ctrl_c_ends_the_box_and_keeps_the_record(running: Running, tmp_path) ->
     running.wait_until_nothing_is_left()
 
 
-def test_terminate_ends_the_box(running: Running) -> None:
+def test_terminate_ends_the_box_and_is_told_as_json(running: Running) -> None:
     running.driver.terminate()
-    _, stderr = running.driver.communicate(timeout=PATIENCE)
+    stdout, stderr = running.driver.communicate(timeout=PATIENCE)
     assert running.driver.returncode == 128 + signal.SIGTERM, stderr
     assert "Traceback" not in stderr
+    assert json.loads(stdout)["error"]["kind"] == "Terminated"
     running.wait_until_nothing_is_left()
 
 
@@ -151,9 +153,9 @@ def test_missing_engine_is_one_line_and_exit_3(pack, write, as_json: bool) -> No
         assert json.loads(done.stdout)["error"]["fault"] == "infrastructure"
 
 
-def test_full_disk_is_told_and_earlier_records_are_whole(pack, write, tmp_path) -> None:
+def test_full_disk_is_told_and_earlier_records_are_whole(pack, write, tmp_path, unavailable) -> None:
     if os.geteuid() != 0 or not shutil.which("unshare"):
-        pytest.skip("only root can mount a small file system to fill")
+        unavailable("only root can mount a small file system to fill")
     runs = tmp_path / "small"
     runs.mkdir()
     programs = [str(write(program(ZEROS))), str(write("x = 1\n" * 30_000))]
@@ -164,18 +166,57 @@ def test_full_disk_is_told_and_earlier_records_are_whole(pack, write, tmp_path) 
         env={**os.environ, "RUNS": str(runs)}, capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     if done.returncode == 77:
-        pytest.skip(f"no file system can be mounted here: {done.stderr}")
+        unavailable(f"no file system can be mounted here: {done.stderr}")
     assert done.returncode == 3, done.stderr
     assert "No space is left" in done.stderr
     assert "Traceback" not in done.stderr
     assert json.loads(done.stdout)["status"] == "success"
 
 
-def test_closed_pipe_is_no_traceback() -> None:
-    driver = subprocess.Popen([*COMMAND, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["list", "--json"]], ids=" ".join)
+def test_closed_pipe_is_no_traceback(arguments: list[str]) -> None:
+    driver = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert driver.stdout is not None
     driver.stdout.close()
     assert driver.stderr is not None
     with driver.stderr:
         assert b"Traceback" not in driver.stderr.read()
     driver.wait(PATIENCE)
+
+
+def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line in which ``openmle`` is this checkout's."""
+    script = f'openmle() {{ {shlex.join(COMMAND)} "$@"; }}\n{line}'
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+
+
+@pytest.mark.parametrize("command", ["list --json", "list", "--version", "--help"])
+@pytest.mark.parametrize(("target", "reason"), [("> /dev/full", "No space left"), (">&-", "Bad file descriptor")])
+def test_output_that_cannot_be_written_is_one_line_and_exit_3(command: str, target: str, reason: str) -> None:
+    done = shell(f"openmle {command} {target}")
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert reason in done.stderr
+
+
+@pytest.mark.parametrize("target", ["> /dev/full", ">&-"])
+def test_an_error_keeps_its_exit_code_where_it_cannot_be_written(target: str) -> None:
+    done = shell(f"openmle show titanci --json {target}")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "Did you mean 'titanic'?" in done.stderr
+
+
+def test_closed_stderr_does_no_harm() -> None:
+    assert json.loads(shell("openmle list --json 2>&-").stdout)
+    assert shell("openmle show titanci 2>&-").returncode == 2
+
+
+def test_letters_that_the_terminal_lacks_are_replaced() -> None:
+    done = shell("openmle show titanic", PYTHONIOENCODING="latin-1")
+    assert (done.returncode, done.stderr) == (0, "")
+    as_json = shell("openmle show titanic --json", PYTHONIOENCODING="latin-1")
+    assert "\u03a3" in json.loads(as_json.stdout)["card"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
+from openmle_env.commands import console
 from tests.cli.standin import RIGHT, ZEROS
 
 
@@ -33,12 +36,17 @@ def test_every_command_has_help_and_json(openmle, command: str) -> None:
     assert "--json" in result.stdout
 
 
-def test_misspelt_command_and_setting_are_wrong_use(openmle, monkeypatch) -> None:
+def test_misspelt_command_is_wrong_use(openmle) -> None:
     result = openmle("prepaer")
     assert (result.code, "Did you mean 'prepare'?" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["list", "doctor"])
+def test_misspelt_setting_is_hinted_at(openmle, box, monkeypatch, command: str) -> None:
     monkeypatch.setenv("OPENMLE_RUN", "x")
-    result = openmle("doctor")
-    assert (result.code, "Did you mean 'OPENMLE_RUNS'" in result.stderr) == (2, True)
+    result = openmle(command, "--json")
+    assert (result.code, "Did you mean 'OPENMLE_RUNS'" in result.stderr) == (0, True)
+    assert json.loads(result.stdout)
 
 
 def test_list_shows_built_in_tasks(openmle) -> None:
@@ -152,6 +160,54 @@ def test_doctor_without_a_sandbox_exits_with_3_and_says_what_to_do(openmle, monk
     result = openmle("doctor")
     assert result.code == 3
     assert "Install bubblewrap." in result.stderr
+
+
+@pytest.mark.parametrize("variable", ["OPENMLE_HOME", "OPENMLE_RUNS"])
+def test_doctor_names_a_folder_that_cannot_be_written(openmle, box, monkeypatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "/dev/null/x")
+    result = openmle("doctor")
+    assert result.code == 3
+    assert f"Set {variable} to a folder" in result.stderr
+    assert "not writable" in result.stdout
+    document = json.loads(openmle("doctor", "--json").stdout)
+    assert document["usable"] is False
+    assert document["unwritable"] == {variable.removeprefix("OPENMLE_").lower(): "/dev/null is not a folder"}
+
+
+def test_doctor_names_folders_that_this_user_may_not_write(openmle, box, monkeypatch) -> None:
+    monkeypatch.setattr("os.access", lambda place, mode: not mode & os.W_OK)
+    result = openmle("doctor")
+    assert result.code == 3
+    assert "may not be written by this user" in result.stderr
+
+
+def test_doctor_says_that_no_network_is_there(openmle, box) -> None:
+    from openmle_env.sandbox.protocol import Confinement
+
+    box.confinement = lambda: Confinement(memory="cgroup", cpu=True, inodes=True, network=True)
+    (line,) = (line for line in openmle("doctor").stdout.splitlines() if "network" in line)
+    assert "there is none" in line
+
+
+def test_a_packs_own_metric_is_called_so() -> None:
+    assert console.metric_name("pack") == "its own metric"
+    assert console.metric_name("accuracy") == "accuracy"
+
+
+def test_help_uses_names_in_capitals(openmle) -> None:
+    assert "{TASK} [PROGRAM.py]... " in openmle("run", "--help").stdout
+    assert "{TASK}... " in openmle("prepare", "--help").stdout
+    assert "{TASK|ANSWERS.csv} {SUBMISSION} " in openmle("grade", "--help").stdout
+    options = [line for line in openmle("run", "--help").stdout.splitlines() if re.match(r"\W+--(?!help|feed)", line)]
+    assert len(options) == 6
+    assert not [line for line in options if "<" in line]
+
+
+def test_module_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "openmle_env", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("openmle 0.")
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from openmle_env.commands import console
 from tests.cli.standin import GONE, INTERRUPT, RIGHT, ZEROS, program
 
 
@@ -57,6 +59,25 @@ def test_infrastructure_fault_exits_with_3(openmle, pack, box, write, monkeypatc
     document = json.loads(result.stdout)
     assert document["fault"] == "infrastructure"
     assert document["programs"][0]["status"] == "sandbox_unconfirmed"
+
+
+def test_a_failed_final_grade_is_not_called_an_early_end(openmle, pack, box, write, monkeypatch) -> None:
+    from openmle_env.envs import runner
+    from openmle_env.types import Grade, Part, ResultStatus
+
+    grade = runner.grade
+
+    def broken_test_part(grader, submission, part, **arguments):
+        if part is Part.TEST:
+            return Grade(status=ResultStatus.SCORING_FAILED, part=part, message="The task's metric failed.")
+        return grade(grader, submission, part, **arguments)
+
+    monkeypatch.setattr(runner, "grade", broken_test_part)
+    result = openmle("run", pack, write(program(RIGHT)))
+    assert result.code == 1
+    assert "The final grade could not be made (scoring_failed)" in result.stderr
+    assert "The task's metric failed." in result.stderr
+    assert "ended early" not in result.stderr
 
 
 def test_program_of_ten_megabytes_has_a_status(openmle, pack, box, write) -> None:
@@ -115,12 +136,41 @@ def test_interruption_keeps_what_was_recorded_and_exits_with_130(openmle, pack, 
     assert len((folder / "steps.jsonl").read_text().splitlines()) == 1
 
 
-def test_runs_folder_that_cannot_be_written_is_infrastructure(openmle, pack, box, write, tmp_path) -> None:
+@pytest.mark.parametrize("below", ["", "runs"])
+def test_runs_folder_that_is_a_file_is_wrong_use_and_nothing_starts(openmle, pack, tmp_path, box, below: str) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(program(RIGHT))
     (tmp_path / "file").write_text("in the way")
-    result = openmle("run", pack, write(program(RIGHT)), "--runs", tmp_path / "file" / "runs")
+    result = openmle("run", pack, path, "--runs", tmp_path / "file" / below)
+    assert not box._closed.is_set()  # it was never made
+    assert result.code == 2
+    assert f"{tmp_path}/file is not a folder" in result.stderr
+    assert "--runs or OPENMLE_RUNS" in result.stderr
+
+
+def test_runs_folder_that_cannot_be_written_is_infrastructure(openmle, pack, write, monkeypatch) -> None:
+    monkeypatch.setattr("openmle_env.sandbox.select.create", lambda *_, **__: pytest.fail("a sandbox was made"))
+    monkeypatch.setattr("os.access", lambda place, mode: not mode & os.W_OK)
+    result = openmle("run", pack, write(program(RIGHT)))
     assert result.code == 3
-    assert "cannot be recorded" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert "may not be written by this user. Name a folder with --runs or OPENMLE_RUNS." in result.stderr
+
+
+def test_folder_is_named_from_where_the_user_is(openmle, pack, box, write, monkeypatch) -> None:
+    monkeypatch.chdir(pack.parent)
+    result = openmle("run", pack, write(program(RIGHT)))
+    assert "\nRecorded in runs/odd-" in result.stdout
+    assert Path(json.loads(openmle("run", pack, write(program(RIGHT)), "--json").stdout)["recorded"]).is_absolute()
+
+
+def test_a_long_silence_is_broken_where_there_is_no_bar(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(console, "SIGN_OF_LIFE_SECONDS", 0.01)
+    told = ""
+    with console.progress("odd") as report:
+        report("1/3 success", 0.3)
+        while "odd: 1/3 success, still at it after" not in told:
+            told += capsys.readouterr().err
+    assert "odd: 1/3 success (30%)" in told
 
 
 def test_unknown_sandbox_is_wrong_use_with_a_hint(openmle, pack, write) -> None:

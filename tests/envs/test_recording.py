@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import pytest
 
-from openmle_env.envs import recording
+from openmle_env.envs import recording, runner
 from openmle_env.envs.recording import EpisodeRecorder
 from openmle_env.envs.task_env import FINISH, TaskEnv
 from openmle_env.errors import DiskFullError, InfrastructureError, UsageError
-from openmle_env.types import program_sha256
+from openmle_env.types import Grade, Part, ResultStatus, program_sha256
 from tests.envs.tiny import program
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_a_full_disk_leaves_earlier_records_whole(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def fill() -> None:
-        monkeypatch.setattr("openmle_env.envs.recording.os.fsync", fail)
+        monkeypatch.setattr(os, "fsync", fail)
 
     if moment == "program":
         fill()
@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_earlier_records_whole(
 def test_a_folder_that_cannot_be_made_is_a_clear_error(make_env: Make, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     recorder = EpisodeRecorder(make_env(), tmp_path / "file" / "runs")
-    with pytest.raises(InfrastructureError, match="cannot be recorded"):
+    with pytest.raises(InfrastructureError, match=r"cannot be recorded.*OPENMLE_RUNS or --runs"):
         recorder.reset()
 
 
@@ -189,3 +189,41 @@ env.step("hang")
     assert json.loads((folder / "run.json").read_text())["seed"] == 1
     assert [record["status"] for record in lines(folder)] == ["success"]
     assert (folder / "programs/0002.py").read_text() == "hang"
+
+
+def test_a_fault_of_the_final_grade_is_recorded_there_and_not_with_the_program(
+    recorder: EpisodeRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grade = runner.grade
+
+    def broken_test_part(grader: Any, submission: Any, part: Part, **arguments: Any) -> Grade:
+        if part is Part.TEST:
+            return Grade(status=ResultStatus.SCORING_FAILED, part=part, message="The task's metric failed.")
+        return grade(grader, submission, part, **arguments)
+
+    monkeypatch.setattr(runner, "grade", broken_test_part)
+    recorder.reset()
+    for text in (program(0.9), "timeout", "timeout"):
+        recorder.step(text)
+    info = recorder.step(program(0.5))[4]
+    assert info["fault"] == "task"
+    assert [line["fault"] for line in lines(recorder.folder)] == [None] * 4
+    assert json.loads((recorder.folder / "final.json").read_text())["fault"] == "task"
+
+
+def test_the_number_of_an_interrupted_program_goes_to_the_next_one(recorder: EpisodeRecorder, box: Any) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    recorder.reset()
+    recorder.step(program(0.9))
+    box.meet = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        recorder.step(program(0.5))
+    box.meet = lambda: None
+    recorder.step(program(0.7))
+    assert [line["index"] for line in lines(recorder.folder)] == [1, 2]
+    for line in lines(recorder.folder):
+        saved = (recorder.folder / f"programs/{line['index']:04}.py").read_text()
+        assert program_sha256(saved) == line["program_sha256"]
+    assert len(list((recorder.folder / "programs").iterdir())) == 2

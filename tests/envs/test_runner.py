@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmle_env.envs import runner
+from openmle_env.envs import actions, runner
 from openmle_env.envs.rewards import step_reward
 from openmle_env.sandbox.protocol import CancelToken
 from openmle_env.types import Job, ResultStatus
@@ -21,19 +21,19 @@ BLANKS = st.text(" \t\n", max_size=3)
 
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_any_text_is_a_program_or_ends_the_episode(text: str) -> None:
-    finish, choice = runner.parse_finish(text)
-    assert runner.is_program(text) is not finish
+    finish, choice = actions.parse_finish(text)
+    assert actions.is_program(text) is not finish
     assert choice is None
 
 
 @given(BLANKS, st.text(" \t", min_size=1, max_size=3), st.integers(0, 999_999_999), BLANKS)
 def test_a_choice_is_read_with_any_blanks(before: str, between: str, number: int, after: str) -> None:
-    assert runner.parse_finish(f"{before}{runner.FINISH}{between}{number}{after}") == (True, number)
-    assert runner.parse_finish(f"{before}{runner.FINISH}{after}") == (True, None)
+    assert actions.parse_finish(f"{before}{actions.FINISH}{between}{number}{after}") == (True, number)
+    assert actions.parse_finish(f"{before}{actions.FINISH}{after}") == (True, None)
 
 
 def test_what_is_no_text_is_no_program() -> None:
-    assert not runner.is_program(3)
+    assert not actions.is_program(3)
 
 
 def test_nothing_is_tried_again_once_the_time_is_spent() -> None:

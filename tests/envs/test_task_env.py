@@ -4,6 +4,9 @@ import copy
 import json
 import math
 import pickle
+import shutil
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,16 +20,15 @@ from openmle_env.envs import runner
 from openmle_env.envs.observation import STATUSES
 from openmle_env.envs.task_env import FINISH, FinalResult, TaskEnv
 from openmle_env.errors import PackError, SandboxUnavailableError, UnknownNameError, UsageError
-from openmle_env.types import Grade, Limits, Outcome, Part, ResultStatus
-from tests.envs.tiny import make_pack, program
+from openmle_env.sandbox.protocol import CancelToken
+from openmle_env.types import Artifact, ArtifactState, Execution, Grade, Job, Limits, Outcome, Part, ResultStatus
+from tests.envs.tiny import IDS, Box, make_pack, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from openmle_env.graders.grader import Grader
-    from openmle_env.types import Artifact
-    from tests.envs.tiny import Box
 
     Make = Callable[..., TaskEnv]
 
@@ -309,6 +311,78 @@ def test_a_sandbox_that_cannot_start_is_an_error_of_reset(pack: Path, monkeypatc
     env.close()
 
 
+METRIC = """
+import time
+from pathlib import Path
+
+class SlowMetrics:
+    higher_is_better = True
+    def validate_submission(self, submission, ground_truth):
+        pass
+    def evaluate(self, y_true, y_pred):
+        if (y_pred["y"] == 1).all():
+            Path({started!r}).touch()
+            time.sleep(600)
+        return float((y_true["y"] == y_pred["y"]).mean())
+"""
+
+
+class Metrics(Box):
+    """As `Box`, and runs a pack's metric in a process of its own, which cancelling ends."""
+
+    def run(self, job: Job, *, cancel: CancelToken | None = None) -> Execution:
+        if "/data" not in job.inputs or not (job.inputs["/data"] / "metric.py").exists():
+            return super().run(job, cancel=cancel)
+        folder = job.inputs["/data"].parent / "output"
+        folder.mkdir()
+        environment = {"DATA_DIR": str(job.inputs["/data"]), "OUTPUT_DIR": str(folder)}
+        with subprocess.Popen([sys.executable, "-B", "-c", job.program], env=environment, cwd=folder) as process:
+            unregister = (cancel or CancelToken()).on_cancel(process.kill)
+            process.wait()
+            unregister()
+        if process.returncode:
+            return Execution(status=ResultStatus.CANCELLED, reason="The run was cancelled.", backend="box")
+        content = (folder / "result.json").read_bytes()
+        artifact = Artifact(name="result.json", state=ArtifactState.OK, content=content)
+        return Execution(status=ResultStatus.SUCCESS, artifacts={"result.json": artifact}, backend="box")
+
+
+def test_close_ends_grading_too(pack: Path, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    (pack / "utils").mkdir()
+    (pack / "utils/metric.py").write_text(METRIC.format(started=str(started)))
+    text = (pack / "pack.yaml").read_text()
+    (pack / "pack.yaml").write_text(text.replace("name: accuracy", "name: pack"))
+    env = TaskEnv(pack, sandbox=Metrics())
+    env.reset()
+    results: list[Any] = []
+    ones = "csv\nid,y\n" + "".join(f"{number},1\n" for number in IDS)
+    thread = threading.Thread(target=lambda: results.append(env.step(ones)))
+    thread.start()
+    while not started.exists():
+        thread.join(0.01)
+        assert thread.is_alive()
+    env.close()
+    thread.join(60)
+    assert results[0][4]["outcome"].status is ResultStatus.CANCELLED
+    assert results[0][4]["fault"] == "infrastructure"
+
+
+def test_the_scripted_sandbox_prepares_nothing_and_says_how_to(pack: Path) -> None:
+    raw = pack / "raw"
+    raw.mkdir()
+    (raw / "numbers.csv").write_text("1\n")
+    (pack / "description.md").write_text("Numbers.")
+    (pack / "utils").mkdir()
+    (pack / "utils/prepare.py").write_text("")
+    shutil.rmtree(pack / "data")
+    (pack / "pack.yaml").write_text((pack / "pack.yaml").read_text() + "description: description.md\n")
+    env = TaskEnv(pack, sandbox="scripted")
+    with pytest.raises(UsageError, match=f"openmle prepare {pack}$"):
+        env.reset()
+    env.close()
+
+
 # What the agent is told
 
 
@@ -362,12 +436,6 @@ def test_the_score_itself_as_reward(make_env: Make) -> None:
     assert bad[1] == 0.0
 
 
-@pytest.mark.parametrize("reward", ["medal", "rank"])
-def test_rewards_from_a_leaderboard_need_one(make_env: Make, reward: str) -> None:
-    with pytest.raises(UsageError, match=r"does not exist for task 'tiny'.*'normalized'"):
-        make_env(reward=reward)
-
-
 # Arguments
 
 
@@ -385,6 +453,7 @@ def test_rewards_from_a_leaderboard_need_one(make_env: Make, reward: str) -> Non
         ({"seconds": math.nan}, "seconds=nan"),
         ({"seconds": "60"}, "seconds='60'"),
         ({"limits": {"wall_second": 3}}, "Did you mean 'wall_seconds'"),
+        ({"limits": {"wall": 3}}, "no limit 'wall'. Known: artifact_mb, [a-z_, ]*, work_mb.$"),
         ({"limits": {"wall_seconds": -1}}, "wall_seconds=-1"),
         ({"limits": 60}, "limits=60"),
         ({"sandbox": None}, "sandbox=None"),

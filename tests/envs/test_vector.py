@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -17,7 +20,6 @@ from tests.envs.tiny import Box, make_pack, program, submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def make_one(pack: Path, **arguments: Any) -> TaskEnv:
@@ -255,3 +257,26 @@ def test_make_vec_uses_threads(pack: Path, box: Box) -> None:
     one.reset()
     assert one.step(program())[1] == 1.0
     one.close()
+
+
+def test_a_step_that_nobody_ends_does_not_keep_the_interpreter(pack: Path) -> None:
+    code = f"""
+import sys, threading
+from pathlib import Path
+from openmle_env.envs.vector import make_vector
+from tests.envs.tiny import Box, program
+
+class Stubborn(Box):
+    def run(self, job, *, cancel=None):
+        self.running.set()
+        threading.Event().wait()
+
+box = Stubborn()
+vector = make_vector(2, task=Path({str(pack)!r}), sandbox=box)
+vector.reset()
+threading.Thread(target=vector.step, args=(("pass", "pass"),), daemon=True).start()
+box.running.wait()
+vector.close()
+"""
+    root = Path(__file__).parents[2]
+    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False, timeout=120).returncode == 0

@@ -38,20 +38,25 @@ class PlainProcess:
             "DATA_DIR": str(job.inputs["/data"]),
             "OUTPUT_DIR": str(output),
         }
-        done = subprocess.run(
+        with subprocess.Popen(
             [sys.executable, "-"],
-            input=job.program.encode(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=environment,
             cwd=output,
-            capture_output=True,
-            check=False,
-        )
+        ) as done:
+            unregister = cancel.on_cancel(done.kill) if cancel else lambda: None
+            stdout, stderr = done.communicate(job.program.encode())
+            unregister()
+        if cancel is not None and cancel.cancelled:
+            return Execution(status=ResultStatus.CANCELLED, reason="The run was cancelled.")
         found = {name: (output / name).read_bytes() for name in job.collect if (output / name).exists()}
         return Execution(
             status=ResultStatus.SUCCESS if done.returncode == 0 else ResultStatus.CODE_EXECUTION_ERROR,
             exit_code=done.returncode,
-            stdout=done.stdout.decode(),
-            stderr=done.stderr.decode(),
+            stdout=stdout.decode(),
+            stderr=stderr.decode(),
             artifacts={name: Artifact(name=name, state=ArtifactState.OK, content=data) for name, data in found.items()},
         )
 

@@ -50,18 +50,17 @@ def test_impossible_fractions(fraction: float) -> None:
 
 
 def test_a_split_that_the_pack_states() -> None:
-    words = {"a": "validation", "b": "Test", "c": " Public", "d": "private"}
-    assert by_words(["d", "c", "b", "a"], words) == (T, V, T, V)
+    assert by_words(["d", "c", "b", "a"], ["private", " Public", "Test", "validation"]) == (T, V, T, V)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"a": "test"}, "no part for id 'b'"),
-        ({"a": "test", "b": "Ignored"}, "'Ignored'"),
-        ({"a": "test", "b": "test"}, "validation part empty"),
+        (["test", ""], "'' for id 'b'"),
+        (["test", "Ignored"], "'Ignored'"),
+        (["test", "test"], "validation part empty"),
     ],
 )
-def test_a_stated_split_that_does_not_fit(words: dict[str, str], message: str) -> None:
+def test_a_stated_split_that_does_not_fit(words: list[str], message: str) -> None:
     with pytest.raises(PackError, match=message):
         by_words(["a", "b"], words)

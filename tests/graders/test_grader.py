@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import stat
 import subprocess
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openmle_env.graders.rows import Rows
+    from openmle_env.sandbox.protocol import CancelToken
 
 N = 40
 ANSWERS = "id,target,Usage\n" + "".join(f"{i},{i % 2},{'Public' if i < 10 else 'Private'}\n" for i in range(N))
@@ -58,12 +60,22 @@ def test_the_split_by_hash_covers_all_rows_once(survival: SubmissionSchema, answ
     assert len(positions[Part.VALIDATION]) == 10
 
 
-def test_no_split_and_a_given_split(survival: SubmissionSchema, answers: Path) -> None:
+def test_no_split(survival: SubmissionSchema, answers: Path) -> None:
     grader = make(survival, answers, split="none")
     assert {grader.grade(submission(0), part).score for part in Part} == {39 / 40}
-    given = {str(i): "test" if i else "validation" for i in range(N)}
-    grader = make(survival, answers, split=given)
-    assert [grader.grade(submission(0), part).score for part in (Part.VALIDATION, Part.TEST)] == [0.0, 1.0]
+
+
+def test_answers_that_cannot_be_used_are_quoted_to_whoever_is_named_only(
+    survival: SubmissionSchema, answers: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    told: list[str] = []
+    grader = make(survival, answers, split_column="target", details=told.append)  # whose words are the answers
+    grade = grader.grade(submission(), Part.TEST)
+    assert grade.status is ResultStatus.METRIC_OR_ANSWER_MISSING
+    assert "says '0' for id '0'" in told[0]
+    assert "'0'" not in repr(grade) + caplog.text
+    assert "PackError" in caplog.text
 
 
 def test_all_ids_are_checked_whatever_the_part(survival: SubmissionSchema, answers: Path) -> None:
@@ -182,7 +194,9 @@ class Fixed:
     def accepts(self, schema: SubmissionSchema) -> None:
         pass
 
-    def score(self, truth: Rows, predicted: Rows, chosen: Sequence[int]) -> Scored:
+    def score(
+        self, truth: Rows, predicted: Rows, chosen: Sequence[int], *, cancel: CancelToken | None = None
+    ) -> Scored:
         assert truth.ids == predicted.ids
         return self.answer
 

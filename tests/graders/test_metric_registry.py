@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import math
 
 import pytest
@@ -89,11 +90,15 @@ def test_a_value_is_finite_and_in_range_or_an_error(value: float) -> None:
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("secret"), ValueError("secret"), KeyError("secret")])
-def test_a_metric_that_fails_is_the_tasks_fault_and_keeps_its_words(error: Exception) -> None:
+def test_a_metric_that_fails_is_the_tasks_fault_and_keeps_its_words(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
     rows = example(y=[1])
     scored = made(error).score(rows, rows, range(len(rows)))
     assert scored.status is ResultStatus.SCORING_FAILED
-    assert "secret" not in scored.message
+    assert "secret" not in scored.message + caplog.text
+    assert f"made failed: {type(error).__name__}" in caplog.text
 
 
 def test_rows_must_be_aligned() -> None:

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from openmle_env.errors import InfrastructureError, PackError, SandboxUnavailableError
+from openmle_env.graders import private_log
 from openmle_env.graders.grader import Grader
 from openmle_env.graders.pack_metric import PackMetric
+from openmle_env.graders.private_log import PrivateLog
+from openmle_env.sandbox.protocol import CancelToken
 from openmle_env.types import Artifact, ArtifactState, Column, Execution, Job, Part, ResultStatus, SubmissionSchema
 
 if TYPE_CHECKING:
@@ -121,13 +125,17 @@ def test_each_failure_has_its_status_and_leaks_nothing(
     parts: dict[str, str],
     status: ResultStatus,
 ) -> None:
-    caplog.set_level(logging.INFO, "openmle_env.graders")
-    made = grader(survival, tmp_path, PackMetric(write(tmp_path, **parts), process))
+    caplog.set_level(logging.DEBUG)
+    told: list[str] = []
+    made = grader(survival, tmp_path, PackMetric(write(tmp_path, **parts), process, details=told.append))
     grade = made.grade(SUBMISSION, Part.ALL)
     assert (grade.status, grade.score) == (status, None)
     assert grade.message
     assert "secret" not in repr(grade)
-    assert caplog.text, "the private log says what happened"
+    assert "metric.py failed at stage" in caplog.text
+    assert "secret" not in caplog.text
+    assert len(told) == 1
+    assert not any("secret" in part for part in parts.values()) or "secret" in told[0]
     assert made.looks[Part.ALL] == 1
 
 
@@ -282,3 +290,33 @@ def test_in_a_real_box(survival: SubmissionSchema, tmp_path: Path, bubblewrap: S
     made = grader(survival, tmp_path, PackMetric(write(tmp_path), bubblewrap))
     assert made.higher_is_better is True
     assert made.grade(SUBMISSION, Part.TEST).score == 0.5
+
+
+def test_cancelling_ends_a_metric_that_runs(survival: SubmissionSchema, tmp_path: Path, process: PlainProcess) -> None:
+    started = tmp_path / "started"
+    code = write(tmp_path, evaluate=f"import time; open({str(started)!r}, 'w').close(); time.sleep(600)")
+    made, cancel, grades = grader(survival, tmp_path, PackMetric(code, process)), CancelToken(), []
+    thread = threading.Thread(target=lambda: grades.append(made.grade(SUBMISSION, Part.ALL, cancel=cancel)))
+    thread.start()
+    while not started.exists():
+        thread.join(0.01)
+        assert thread.is_alive()
+    cancel.cancel()
+    thread.join(60)
+    assert [grade.status for grade in grades] == [ResultStatus.CANCELLED]
+
+
+def test_the_private_log_is_bounded_and_never_follows_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(private_log, "MAX_BYTES", 1000)
+    log = PrivateLog(tmp_path / "a.log")
+    for number in range(30):
+        log(f"entry {number} " + "x" * 100)
+    assert "entry 29" in (tmp_path / "a.log").read_text()
+    assert (tmp_path / "a.log").stat().st_size <= 1000
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    PrivateLog(tmp_path / "link")("secret")
+    assert not (tmp_path / "elsewhere").exists()
+    assert "cannot be written" in caplog.text
+    assert "secret" not in caplog.text

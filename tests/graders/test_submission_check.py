@@ -72,7 +72,7 @@ def test_messages_name_counts_and_the_first_few(survival: SubmissionSchema) -> N
     assert codes(report) == ["missing_ids", "unknown_ids", "duplicate_ids", "unknown_label"]
     missing, unknown, duplicate, label = report.problems
     assert missing.count == 2
-    assert missing.message.startswith("2 ids are missing: '2', '3'.")
+    assert missing.message.startswith("Missing ids (2): '2', '3'.")
     assert "'7'" in unknown.message
     assert duplicate.examples == ("'1'",)
     assert label.message == (

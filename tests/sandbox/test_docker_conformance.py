@@ -19,3 +19,9 @@ def data():
 def test_case(docker_sandbox, data, case):
     result = conformance.check_case(docker_sandbox, case, data)
     assert result.passed, result.detail
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3.0])
+def test_cancelling(docker_sandbox, data, seconds):
+    result = conformance.check_cancelled(docker_sandbox, data, seconds=seconds)
+    assert result.passed, result.detail

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
-from openmle_env.sandbox import engine, reaper
+from openmle_env.sandbox import docker, engine, reaper
 from openmle_env.sandbox.docker import AttachedStream, Container, DockerSandbox
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import Fault, Job, Limits, ResultStatus
@@ -220,7 +220,7 @@ def test_runs_side_by_side_do_not_mix(docker_sandbox):
 
 
 def test_a_missing_image_names_the_command_that_builds_it(docker_engine):
-    with pytest.raises(SandboxUnavailableError, match="scripts/image"):
+    with pytest.raises(SandboxUnavailableError, match=r"image --name openmle-env-no-such"):
         DockerSandbox("openmle-env-no-such-image:1").run(Job(program=GOOD))
     assert mine() == []
 
@@ -247,8 +247,28 @@ def test_an_input_that_the_user_inside_cannot_read_is_refused(docker_sandbox, tm
         docker_sandbox.run(Job(program=GOOD, inputs={"/data": tmp_path}))
 
 
-def test_an_engine_that_goes_away_in_mid_run_is_no_failure_of_the_program(docker_image, monkeypatch, tmp_path):
-    with cut_engine(monkeypatch, tmp_path) as cut, ThreadPoolExecutor(1) as pool:
+def test_a_package_that_others_cannot_read_is_refused(docker_sandbox, tmp_path, monkeypatch):
+    """As an installation under umask 077 leaves it."""
+    path = tmp_path / "supervisor.py"
+    path.touch(mode=0o600)
+    monkeypatch.setitem(docker._SUPERVISED, "/opt/openmle/supervisor.py", path)
+    with pytest.raises(UsageError, match=r"chmod -R a\+rX '.*supervisor.py'"):
+        docker_sandbox.run(Job(program=GOOD))
+
+
+def test_a_reaper_that_fails_keeps_nobody_from_running(docker_sandbox, monkeypatch):
+    def fail(client):
+        raise SandboxUnavailableError("The Docker engine could not remove the image x: conflict")
+
+    monkeypatch.setattr(reaper, "_collected", False)
+    monkeypatch.setattr(reaper, "collect", fail)
+    assert docker_sandbox.run(Job(program=GOOD)).status is ResultStatus.SUCCESS
+
+
+def test_an_engine_that_goes_away_in_mid_run_is_no_failure_of_the_program(
+    docker_image, monkeypatch, tmp_path, unavailable
+):
+    with cut_engine(monkeypatch, tmp_path, unavailable) as cut, ThreadPoolExecutor(1) as pool:
         running = pool.submit(DockerSandbox(docker_image).run, Job(program=SLEEP))
         assert wait_until(lambda: SLEEP.encode() in cut.seen)  # the job is in the box
         cut()
@@ -320,11 +340,11 @@ class Cut:
 
 
 @contextlib.contextmanager
-def cut_engine(monkeypatch, tmp_path):
+def cut_engine(monkeypatch, tmp_path, unavailable):
     with engine.connect() as client:
         target = client.api.base_url
     if target != "http+docker://localhost":
-        pytest.skip("this test needs an engine behind a unix socket")
+        unavailable("this test needs an engine behind a unix socket")
     real = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
     cut = Cut(tmp_path / "engine.sock", real)
     with monkeypatch.context() as patch:

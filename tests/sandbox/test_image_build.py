@@ -78,6 +78,18 @@ def test_an_image_that_is_up_to_date_is_not_built_again(docker_image, monkeypatc
     assert not image.exists("openmle-env-no-such-image:1")
 
 
+def test_images_of_other_recipes_are_listed(docker_image):
+    other = f"{image.REPOSITORY}:of-the-tests"
+    with engine.connect() as client:
+        client.images.get(docker_image).tag(other)
+        try:
+            assert other in image.made_for_others()
+            assert docker_image not in image.made_for_others()
+        finally:
+            client.images.remove(other)
+    assert other not in image.made_for_others()
+
+
 def test_an_image_that_does_not_work_gets_no_name_and_leaves_nothing(docker_engine, monkeypatch):
     monkeypatch.setattr(image, "_TRIAL", "import no_such_module")
     with pytest.raises(SandboxUnavailableError, match="no_such_module"):
@@ -87,6 +99,14 @@ def test_an_image_that_does_not_work_gets_no_name_and_leaves_nothing(docker_engi
     with engine.connect() as client:
         left = client.api.containers(all=True) + client.api.images()
     assert not [item for item in left if (item["Labels"] or {}).get(reaper.OWNER_LABEL) == own]
+
+
+def test_an_engine_may_take_long_for_one_step_of_a_build(monkeypatch):
+    connect, seconds = engine.connect, []
+    monkeypatch.setattr(engine, "connect", lambda given=engine.CALL_SECONDS: seconds.append(given) or connect(given))
+    with pytest.raises(SandboxUnavailableError):
+        image.build("openmle-env-test-broken:1", base="127.0.0.1:1/no-such-base:1")
+    assert seconds[0] >= 600
 
 
 def test_a_base_that_cannot_be_had_is_an_error_with_a_way_out(docker_engine):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import tarfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmle_env.errors import SandboxUnavailableError
+from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox import image, image_parts, packages
 
 
@@ -140,9 +141,30 @@ def test_the_environment_has_the_user_and_the_folders_of_a_program():
     assert found["tmp"].mode == 0o1777
 
 
-def test_the_recipe_is_stable_and_changes_with_the_libraries(monkeypatch):
+def test_the_recipe_is_stable_and_changes_with_the_libraries_and_the_code(monkeypatch, tmp_path):
     before = image.recipe()
-    assert image.recipe() == before
+    assert image.recipe.__wrapped__() == before
     without = packages.distributions()[1:]
-    monkeypatch.setattr(packages, "distributions", lambda: without)
-    assert image.recipe() != before
+    with monkeypatch.context() as patch:
+        patch.setattr(packages, "distributions", lambda: without)
+        assert image.recipe.__wrapped__() != before
+    other = tmp_path / "packages.py"  # which says what is left out
+    other.write_text(Path(packages.__file__).read_text() + "# changed\n")
+    monkeypatch.setattr(packages, "__file__", str(other))
+    assert image.recipe.__wrapped__() != before
+
+
+def test_an_environments_image_is_named_by_its_recipe_unless_another_is_asked_for(monkeypatch):
+    monkeypatch.delenv("OPENMLE_IMAGE", raising=False)
+    own = image.chosen()
+    assert own == f"openmle-env-sandbox:{image.recipe()[:12]}"
+    assert "--name" not in image.advice(own)
+    monkeypatch.setenv("OPENMLE_IMAGE", "registry.example:5000/mine:1.0")
+    assert image.chosen() == "registry.example:5000/mine:1.0"
+    assert image.chosen("given") == "given"
+
+
+@pytest.mark.parametrize("name", ["Bad Name", "Upper", "a b", "x:", ":x", "-x"])
+def test_names_that_no_image_can_have(name):
+    with pytest.raises(UsageError, match="OPENMLE_IMAGE"):
+        image.chosen(name)

@@ -24,6 +24,16 @@ def test_only_allowed_libraries_are_shown(view: packages.View) -> None:
     assert not [name for name in shown if name.endswith(".pth") or name.startswith("__editable__")]
 
 
+def test_what_was_found_by_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is covered is written in the code: a stored view of an older version covers less."""
+    before = packages._key()
+    assert packages._key() == before
+    other = tmp_path / "packages.py"
+    other.write_text(Path(packages.__file__).read_text() + "# changed\n")
+    monkeypatch.setattr(packages, "__file__", str(other))
+    assert packages._key() != before
+
+
 def test_sources_are_narrow(view: packages.View) -> None:
     sources = {source for source, _ in view.binds}
     project = Path(packages.__file__).parents[2]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import warnings
 from typing import Any
 
+import gymnasium
 import pytest
 
+import openmle_env  # noqa: F401  registers the environments
 from openmle_env.errors import UsageError
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.sandbox.scripted import ScriptedSandbox
 from openmle_env.types import Execution, Job, ResultStatus
@@ -32,6 +36,24 @@ def test_it_obeys() -> None:
 def test_every_status(status: ResultStatus) -> None:
     run = ScriptedSandbox().run(scripted(status=status, submission="x"))
     assert run.status is status
+
+
+@pytest.mark.parametrize("kind", [ScriptedSandbox, BubblewrapSandbox])
+def test_an_environment_with_a_sandbox_of_its_own_has_a_spec(kind: type[Any]) -> None:
+    sandbox = kind()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make("OpenMLE/titanic-v0", sandbox=sandbox)
+        assert env.spec is not None
+        assert env.spec.kwargs["sandbox"] is sandbox
+    env.close()
+    sandbox.close()
+
+
+def test_a_closed_one_cancels() -> None:
+    sandbox = ScriptedSandbox()
+    sandbox.close()
+    assert sandbox.run(scripted()).status is ResultStatus.CANCELLED
 
 
 def test_success_needs_a_submission() -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openmle_env.errors import SandboxUnavailableError, UnknownNameError, UsageError
-from openmle_env.sandbox import select
-from openmle_env.sandbox.box import check_job
+from openmle_env.sandbox import engine, select
+from openmle_env.sandbox.checks import check_job
 from openmle_env.sandbox.select import BackendReport
 from openmle_env.types import Job
 
@@ -67,6 +67,59 @@ def test_switches_that_forbid_namespaces(tmp_path: Path, name: str, value: str, 
     assert select.namespace_remedy(tmp_path).endswith(f"sudo sysctl -w {expected}")
 
 
+def test_ubuntu_is_told_the_less_invasive_ways_first(tmp_path: Path) -> None:
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns").write_text("1\n")
+    remedy = select.namespace_remedy(tmp_path)
+    assert remedy.index("Docker") < remedy.index("AppArmor profile") < remedy.index("sysctl")
+
+
+@pytest.mark.parametrize("container", [True, False])
+def test_a_missing_bubblewrap_is_not_blamed_on_the_container(monkeypatch: pytest.MonkeyPatch, container: bool) -> None:
+    def missing() -> str:
+        raise SandboxUnavailableError("Bubblewrap is missing: no bwrap was found. Install it: so.")
+
+    monkeypatch.setattr("openmle_env.sandbox.bubblewrap.find_binary", missing)
+    monkeypatch.setattr(select, "namespace_remedy", lambda switches: "Start it with --privileged." if container else "")
+    report = select.bubblewrap_report.__wrapped__()
+    assert (report.usable, report.reason) == (False, "Bubblewrap is missing: no bwrap was found.")
+    assert report.remedy == "Install it: so."
+
+
+def test_a_missing_library_is_not_blamed_on_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise SandboxUnavailableError("Programs need pandas, which is not installed in /x. Install it: so.")
+
+    monkeypatch.setattr("openmle_env.sandbox.bubblewrap.find_binary", lambda: "/bin/bwrap")
+    monkeypatch.setattr("openmle_env.sandbox.packages.view", missing)
+    monkeypatch.setattr(select, "namespace_remedy", lambda switches: "Start it with --privileged.")
+    assert select.bubblewrap_report.__wrapped__().remedy == "Install it: so."
+
+
+def test_an_image_name_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENMLE_IMAGE", "Bad Name")
+    report = select.docker_report(None)
+    assert not report.usable
+    assert "'Bad Name'" in report.reason
+    assert "OPENMLE_IMAGE" in report.remedy
+
+
+@pytest.mark.docker
+def test_a_missing_image_is_named(docker_engine: None) -> None:
+    report = select.docker_report("openmle-env-no-such-image:1")
+    assert not report.usable
+    assert "openmle-env-no-such-image:1" in report.reason
+    assert "--name openmle-env-no-such-image:1" in report.remedy
+
+
+@pytest.mark.docker
+def test_one_connection_answers_for_docker(docker_image: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, calls = engine.connect, []
+    monkeypatch.setattr(engine, "connect", lambda *given: calls.append(given) or connect(*given))
+    assert select.docker_report(None).usable
+    assert len(calls) == 1
+
+
 def test_survey_reports_both_real_backends() -> None:
     reports = {found.name: found for found in select.survey()}
     assert reports.keys() == {"docker", "bubblewrap"}
@@ -74,7 +127,7 @@ def test_survey_reports_both_real_backends() -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["data", "/", "/etc/x", "/data/../etc", "/work", "/output", "/usr", "/opt/venv", "//data"]
+    "place", ["data", "/", "/.", "/./", "/etc/x", "/data/../etc", "/work", "/output", "/usr", "/opt/venv", "//data"]
 )
 def test_impossible_input_paths(place: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not possible"):

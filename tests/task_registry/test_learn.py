@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import logging
+import stat
+
 import pytest
 
 from openmle_env.errors import InfrastructureError, PackError, SandboxUnavailableError
+from openmle_env.task_registry.grading import private_log
 from openmle_env.task_registry.lookup import find, load_task
-from openmle_env.task_registry.prepare import prepare
+from openmle_env.task_registry.prepare import locate, prepare
+from openmle_env.task_registry.spec import build
 from openmle_env.types import Execution, Job, Part, ResultStatus
+from tests.task_registry.conftest import METRIC
 
 
 def test_a_plain_folder_becomes_a_task(write_pack, finished, box):
@@ -26,7 +32,8 @@ def test_a_plain_folder_becomes_a_task(write_pack, finished, box):
 
 def test_a_prepared_plain_folder_has_a_specification_without_a_sandbox(write_pack, finished, box):
     task = load_task(write_pack(finished), sandbox=box)
-    assert find(task.pack.root).spec == task.spec
+    pack = find(task.pack.root)
+    assert build(pack, locate(pack).manifest) == task.spec
 
 
 def test_what_was_learned_is_not_asked_again(write_pack, finished, box):
@@ -144,3 +151,71 @@ def test_a_stated_split_is_used(make_pack, write_pack, finished, box):
     submission = "id,kind\n3,dog\n4,cat\n" + "".join(f"{number},cat\n" for number in range(5, 11))
     assert task.grader(box).grade(submission.encode(), Part.VALIDATION).score == 1.0
     assert task.grader(box).grade(submission.encode(), Part.TEST).score == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        (
+            "def evaluate(y_true, y_pred):\n    return 1.0\n",
+            "must have one class with evaluate and validate_submission",
+        ),
+        (METRIC.replace("def validate_submission", "def validate"), "must have one class"),
+        (METRIC.replace("    higher_is_better = True\n", ""), "no attribute 'higher_is_better'"),
+        (METRIC.replace("higher_is_better = True", "higher_is_better = 'yes'"), "should be True or False; it is 'yes'"),
+        (METRIC.replace('y_true["kind"]', 'y_true["prize"]'), "KeyError: 'prize'"),
+        (METRIC.replace('return "valid"', 'raise ValueError("no cats")'), "ValueError: no cats"),
+        ("import openmle_no_such_library\n", "No module named 'openmle_no_such_library'"),
+        (METRIC.replace("return float", "import os; os._exit(7)  #"), "exit code 7"),
+    ],
+)
+def test_the_author_of_a_metric_learns_what_is_wrong_with_it(make_pack, finished, box, metric, expected):
+    pack = make_pack(finished, {"utils/metric.py": metric})
+    with pytest.raises(PackError) as caught:
+        prepare(pack, sandbox=box)
+    assert str(caught.value).startswith("pets: ")
+    assert expected in str(caught.value)
+    assert str(pack.root) in str(caught.value)
+
+
+PROBABILITY = """
+metric: {name: accuracy}
+submission: {id: {name: id, kind: integer}, targets: [{name: kind, kind: probability}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {"pack.yaml": "split: {method: column, column: prt}"},
+            "'prt' that states the split is missing; there are id, k",
+        ),
+        ({"pack.yaml": PROBABILITY}, "accuracy takes targets of kind"),
+    ],
+)
+def test_faults_of_the_grader_name_task_and_folder(make_pack, finished, box, changes, expected):
+    pack = make_pack(finished, changes)
+    with pytest.raises(PackError) as caught:
+        prepare(pack, sandbox=box)
+    assert str(caught.value).startswith("pets: ")
+    assert expected in str(caught.value)
+    assert f"The pack is in {pack.root}." in str(caught.value)
+
+
+def test_what_a_metric_says_in_a_run_goes_to_a_private_file_only(write_pack, finished, box, caplog):
+    caplog.set_level(logging.DEBUG)
+    check = 'if (submission["kind"] == "dog").all():\n            raise ValueError("secret " + ground_truth.to_csv())'
+    metric = METRIC.replace('return "valid"', check)
+    task = load_task(write_pack(finished, {"utils/metric.py": metric}), sandbox=box)
+    dogs = (task.public / "sample_submission.csv").read_bytes().replace(b"cat", b"dog")
+    grade = task.grader(box).grade(dogs, Part.VALIDATION)
+    assert grade.status is ResultStatus.SUBMISSION_INVALID
+    assert "secret" not in repr(grade)
+    assert "secret" not in caplog.text
+    assert "'validate': ValueError" in caplog.text
+    log = private_log(task.answers)
+    assert "ValueError: secret" in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert stat.S_IMODE(log.parent.stat().st_mode) == 0o700
+    assert load_task(task.pack.root, sandbox=box).spec == task.spec, "the log is no part of what was prepared"

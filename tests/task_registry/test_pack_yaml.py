@@ -70,14 +70,20 @@ rewards: {worst: 3, best: 0}
         ("contents: {public/../x: " + 64 * "a" + "}", ["inside the pack"]),
         ("description: /etc/passwd", ["description '/etc/passwd'", "inside the pack"]),
         ("description: ../x", ["inside the pack"]),
-        ("split: {method: column}", ["split", "'column' names"]),
+        ("split: {method: column}", ["line 1: split.column is missing", "Add it."]),
+        ("split: {column: part}", ["split", "belongs to the method 'column'", "'hash'"]),
+        ("submission: {id: {name: a, kind: number}, targets: []}", ["submission.id.kind", "'integer' or 'text'"]),
+        ("submission: {id: {name: a, kind: text, labels: [b]}, targets: []}", ["submission.id.labels", "no key"]),
         ("slug: My Task", ["slug 'My Task'", "lower-case"]),
         ("submission: {id: {name: a, kind: text}, targets: []}", ["submission.targets", "needs an entry"]),
         (
             "submission: {id: {name: a, kind: text}, targets: [{name: b, kind: label, labels: [no]}]}",
             ["labels[0] is False", "Put it in quotes"],
         ),
-        ("submission: {id: {name: a, kind: text}, targets: [{name: b, kind: label}]}", ["lists every allowed value"]),
+        (
+            "submission: {id: {name: a, kind: text}, targets: [{name: b, kind: label}]}",
+            ["submission.targets[0].labels is missing", "lists every allowed value"],
+        ),
         ("submission: {id: {name: a, kind: text}, targets: [{name: a, kind: text}]}", ["same name"]),
         ("a: [", ["line 1, column 5", "not valid YAML"]),
         ("title: a\ntitle: b", ["line 2, column 1", "'title' stands twice"]),
@@ -98,6 +104,12 @@ def test_faults_say_where_and_what(text, expected):
         assert part in message
     assert "pydantic" not in message
     assert "Traceback" not in message
+
+
+def test_a_list_whose_entry_is_wrong_is_not_called_empty():
+    message = fault("submission: {id: {name: a, kind: text}, targets: [{name: b, kind: nonsense}]}")
+    assert "targets[0].kind" in message
+    assert "needs an entry" not in message
 
 
 def test_every_fault_is_listed_in_the_order_of_lines():

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,9 @@ def test_a_second_time_nothing_runs_and_nothing_is_written(make_pack, unfinished
     first = prepare(pack, sandbox=box)
     runs = len(box.jobs)
     before = {path: path.stat() for path in home.rglob("*")}
-    assert prepare(pack, sandbox=box) == first
+    again = prepare(pack, sandbox=box)
+    assert (first.made, again.made) == (True, False)
+    assert again == first
     assert locate(pack) == first
     assert len(box.jobs) == runs
     assert {path: path.stat().st_mtime_ns for path in home.rglob("*")} == {p: s.st_mtime_ns for p, s in before.items()}
@@ -150,8 +153,9 @@ def test_a_damaged_cache_is_made_again(make_pack, unfinished, box, damage, place
             "manifest": whole.answers.with_name(MANIFEST),
         }[place]
     )
-    assert locate(pack) is None
+    assert (locate(pack) is None) is (damage is not _change or place == "manifest")  # looking reads no data
     again = prepare(pack, sandbox=box)
+    assert again.made
     assert len(box.jobs) > runs
     assert (again.answers.read_bytes(), (again.public / "train.csv").read_bytes()) == expected
     assert not (again.public / "extra.csv").exists()
@@ -171,6 +175,87 @@ def test_a_file_where_a_folder_should_be(make_pack, unfinished, box, home):
     shutil.rmtree(prepared.public)
     prepared.public.write_text("x")
     assert prepare(pack, sandbox=box).public.is_dir()
+    (prepared.public / "train.csv").unlink()
+    (prepared.public / "train.csv").mkdir()
+    assert (prepare(pack, sandbox=box).public / "train.csv").is_file()
+
+
+def in_the_cache(home: Path) -> dict[Path, tuple[int, int]]:
+    """Inode and time of everything beside the locks, which every look makes anew."""
+    places = [path for path in home.rglob("*") if "locks" not in path.parts]
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in places if path.parent != home}
+
+
+def test_making_the_same_again_changes_nothing(make_pack, unfinished, box, home):
+    pack = make_pack(unfinished)
+    first = prepare(pack, sandbox=box)
+    before = in_the_cache(home)
+    runs = len(box.jobs)
+    again = prepare(pack, sandbox=box, force=True)
+    assert (first.made, again.made, len(box.jobs)) == (True, True, 2 * runs)
+    assert in_the_cache(home) == before
+
+
+def test_repair_replaces_only_what_was_damaged(make_pack, finished, box, home):
+    pack = make_pack(finished, {"pack.yaml": "metric: {name: accuracy}", "data/public/images/a.txt": "pixels"})
+    prepared = prepare(pack, sandbox=box)
+    expected = {name: path.read_bytes() for name, path in files.tree(prepared.public).items()}
+    inodes = {name: path.stat().st_ino for name, path in files.tree(prepared.public).items()}
+    folder = prepared.public.stat().st_ino
+    _change(prepared.public / "test.csv")
+    (prepared.public / "train.csv").chmod(0o600)
+    (prepared.public / "images/extra").mkdir()
+    assert prepare(pack, sandbox=box).made
+    found = files.tree(prepared.public, everything=True)
+    assert {name: path.read_bytes() for name, path in found.items()} == expected
+    assert mode(prepared.public / "train.csv") == 0o644
+    assert not (prepared.public / "images/extra").exists()
+    assert prepared.public.stat().st_ino == folder
+    changed = {name for name, path in found.items() if path.stat().st_ino != inodes[name]}
+    assert changed <= {"test.csv", "train.csv"}
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_an_episode_reads_on_while_its_data_is_made_again(make_pack, unfinished, box, damaged):
+    pack = make_pack(unfinished)
+    public = prepare(pack, sandbox=box).public
+    mounted = os.open(public, os.O_RDONLY)  # what a box holds of it
+    stop, failures, reads = threading.Event(), [], []
+
+    def read() -> None:
+        while not stop.is_set():
+            for name in ("train.csv", "test.csv", "sample_submission.csv"):
+                try:
+                    os.close(os.open(name, os.O_RDONLY, dir_fd=mounted))
+                    reads.append(name)
+                except OSError as error:
+                    failures.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for _ in range(3):
+            if damaged:
+                _change(public / "train.csv")
+            assert prepare(pack, sandbox=box, force=True).made
+    finally:
+        stop.set()
+        reader.join()
+        os.close(mounted)
+    assert reads
+    assert failures == []
+
+
+def test_a_cache_that_cannot_be_read_says_what_to_set(make_pack, unfinished, box, monkeypatch):
+    pack = make_pack(unfinished)
+    prepare(pack, sandbox=box)
+
+    def refuse(self):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(InfrastructureError, match=r"manifest\.json cannot be used.*OPENMLE_HOME"):
+        locate(pack)
 
 
 def test_an_older_format_is_made_again(make_pack, unfinished, box, home):
@@ -328,13 +413,14 @@ PlainProcess = runpy.run_path(conftest)["PlainProcess"]
 from openmle_env.task_registry.folder import open_pack
 from openmle_env.task_registry.prepare import prepare
 renames = []
-real = Path.rename
-def rename(self, target):
-    if len(renames) == int(die_at):
-        os.kill(os.getpid(), signal.SIGKILL)
-    renames.append(target)
-    return real(self, target)
-Path.rename = rename
+def counted(real):
+    def move(self, target):
+        if len(renames) == int(die_at):
+            os.kill(os.getpid(), signal.SIGKILL)
+        renames.append(target)
+        return real(self, target)
+    return move
+Path.rename, Path.replace = counted(Path.rename), counted(Path.replace)
 box = PlainProcess(Path(folder))
 prepare(open_pack(Path(root)), sandbox=box)
 print(len(box.jobs))
@@ -362,6 +448,21 @@ def test_a_killed_process_leaves_nothing_that_counts(write_pack, unfinished, box
     assert not [name for name in everything() if ".new" in name]
 
 
+@pytest.mark.parametrize("die_at", [0, 1, 2])
+def test_a_repair_that_is_killed_leaves_nothing_that_counts(write_pack, unfinished, box, tmp_path, die_at):
+    root = write_pack(unfinished)
+    pack = open_pack(root)
+    whole = prepare(pack, sandbox=box)
+    expected = (whole.public / "train.csv").read_bytes()
+    for path in (whole.public / "train.csv", whole.answers):
+        _change(path)
+    with drive(tmp_path, root, "killed", die_at) as process:
+        assert process.wait() == -signal.SIGKILL
+    assert locate(pack) is None
+    assert (prepare(pack, sandbox=box).public / "train.csv").read_bytes() == expected
+    assert not [name for name in everything() if ".new" in name]
+
+
 def test_two_processes_make_it_once(write_pack, unfinished, home, tmp_path):
     root = write_pack(unfinished)
     with drive(tmp_path, root, "one") as one, drive(tmp_path, root, "two") as two:
@@ -384,3 +485,33 @@ def test_whoever_waits_is_told_so(make_pack, unfinished, box, home):
         assert box.jobs == []
     waiting.join(60)
     assert locate(pack) is not None
+
+
+def test_whoever_waited_for_another_says_that_it_made_nothing(make_pack, unfinished, box, home):
+    pack = make_pack(unfinished)
+    (home / "locks").mkdir(parents=True)
+    waits, made = threading.Event(), []
+
+    def wait() -> None:
+        made.append(prepare(pack, sandbox=box, progress=tell).made)
+
+    def tell(message: str, share: float) -> None:
+        if "waiting" in message:
+            waits.set()
+
+    real = files.locked
+
+    @contextmanager
+    def locked(path, waiting):
+        with real(path, waiting):
+            if not waits.is_set():
+                other.start()
+                assert waits.wait(60)
+            yield
+
+    other = threading.Thread(target=wait)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "locked", locked)
+        assert prepare(pack, sandbox=box).made
+        other.join(60)
+    assert made == [False]

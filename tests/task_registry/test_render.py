@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from openmle_env.task_registry.lookup import find, load_task
 from openmle_env.task_registry.render import card, render
+from openmle_env.task_registry.spec import build
 from openmle_env.types import Column, PublicFile, SubmissionSchema
 
 
@@ -17,7 +18,7 @@ def test_the_specification_says_all_that_a_program_needs(box):
         "CSV with a header: 418 rows",
         "- `Survived`: one of `0`, `1` (1 survived, 0 did not)",
         "`accuracy`; higher is better",
-        "A score of 0.6172 is worth reward 0, one of 1 reward 1",
+        "A score of 0.617225 is worth reward 0, one of 1 reward 1",
         "- 8 programs, 30 minutes in all",
         "each program: 1 minute, 1 CPU, 2,048 MiB of memory",
         "`numpy`, `pandas`, `sklearn`",
@@ -28,7 +29,7 @@ def test_the_specification_says_all_that_a_program_needs(box):
 
 
 def test_without_preparation_there_is_a_specification_too():
-    spec = find("titanic").spec
+    spec = build(find("titanic"), None)
     assert spec.files == ()
     assert "listed when the task is prepared" in render(spec)
 

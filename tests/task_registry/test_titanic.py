@@ -10,6 +10,7 @@ import pytest
 
 from openmle_env.baselines.references import deviations, measure, versions
 from openmle_env.errors import PackError, PreparationError
+from openmle_env.graders.rewards import normalized
 from openmle_env.task_registry.lookup import load_task
 from openmle_env.task_registry.prepare import prepare
 from openmle_env.types import Job, Part, ResultStatus
@@ -104,8 +105,8 @@ def test_the_oracle_is_right_and_the_broken_program_is_noticed(task, box):
 def test_the_trivial_submission_is_worth_nothing(task, box):
     sample = (task.public / "sample_submission.csv").read_bytes()
     grade = task.grader(box).grade(sample, Part.VALIDATION)
-    assert grade.score is not None
-    assert round(grade.score, 4) == task.spec.reward_bounds[0]
+    assert grade.score == task.spec.reward_bounds[0]
+    assert normalized(grade.score, task.spec.reward_bounds) == 0.0
 
 
 def check_references(task: Task, sandbox) -> None:

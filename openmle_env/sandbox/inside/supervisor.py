@@ -33,7 +33,12 @@ from typing import Any, NoReturn
 
 OUTPUT = "/output"
 PROGRAM_PATH = "/work/program.py"
+MEMORY_FOLDERS = ("/work", "/tmp", OUTPUT, "/dev/shm")  # noqa: S108  the box's own
 CHUNK = 1 << 20
+MAX_DEPTH = 64
+"""Folders within one another, below a collected folder, that are read back."""
+MAX_PATH = 4096
+"""The longest path that is read back, in characters."""
 WATCH_SECONDS = 0.025
 END_SECONDS = 5.0
 """How long killing may take, and how long pipes that somebody else still holds are drained."""
@@ -364,10 +369,12 @@ class Run:
 
     def _memory_exceeded(self, limit: int) -> bool:
         pids = [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-        total = sum(resident_bytes(pid) for pid in pids)
+        files = bytes_in_files()
+        total = sum(resident_bytes(pid) for pid in pids) + files
         if total > limit:
-            # Pages that processes share were counted once for each of them: look again, exactly.
-            total = sum(proportional_bytes(pid) for pid in pids)
+            # Pages that processes share were counted once for each of them, and so were mapped files: look exactly.
+            parts = [proportional_bytes(pid) for pid in pids]
+            total = sum(private for private, _ in parts) + max(files, sum(shared for _, shared in parts))
         self.peak_bytes = max(self.peak_bytes, total)
         return total > limit
 
@@ -381,23 +388,49 @@ def resident_bytes(pid: str) -> int:
         return 0
 
 
-def proportional_bytes(pid: str) -> int:
-    """Resident memory of one process with shared pages divided among those that share them."""
+def proportional_bytes(pid: str) -> tuple[int, int]:
+    """Resident memory of one process, shared pages divided among those that share them: private, and in memory files.
+
+    The second is 0 where the kernel does not tell it apart.
+    """
+    sizes = {}
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             for line in file:
-                if line.startswith(b"Pss:"):
-                    return int(line.split()[1]) * 1024
+                if line.startswith((b"Pss:", b"Pss_Shmem:")):
+                    name, size, _ = line.split()
+                    sizes[name] = int(size) * 1024
     except OSError:
         pass  # gone, or it forbids this look at itself: then it is counted in full
-    return resident_bytes(pid)
+    shared = sizes.get(b"Pss_Shmem:", 0)
+    return (sizes[b"Pss:"] - shared if b"Pss:" in sizes else resident_bytes(pid)), shared
+
+
+def bytes_in_files() -> int:
+    """What lies in the writable folders, which are in memory; files that were deleted but are open count too."""
+    total = 0
+    for folder in MEMORY_FOLDERS:
+        try:
+            found = os.statvfs(folder)
+        except OSError:
+            continue
+        total += (found.f_blocks - found.f_bfree) * found.f_frsize
+    return total
 
 
 # --- artifacts --------------------------------------------------------------------------------------------------------
 
 
+class TooMuch(Exception):  # noqa: N818  an answer, not a fault
+    """A folder holds more than is read back; the argument says what."""
+
+
 class Collector:
-    """Reads files below ``/output`` without following any link, within caps on bytes and number."""
+    """Reads files below ``/output`` without following any link, within caps on bytes, number and depth.
+
+    Each name is described: a file once; a folder by its files, and once more where it could not be read to its end.
+    ``max_files`` bounds the files of all folders together.
+    """
 
     def __init__(self, max_bytes: int, max_files: int) -> None:
         self.bytes_left, self.max_bytes = max_bytes, max_bytes
@@ -413,9 +446,11 @@ class Collector:
                 folders.append(self._open_folder(part, folders[-1]))
             if name.endswith("/"):
                 folders.append(self._open_folder(parts[-1], folders[-1]))
-                self._walk(name, folders[-1])
+                self._walk(name, folders[-1], MAX_DEPTH)
             else:
                 self._file(name, parts[-1], folders[-1])
+        except TooMuch as error:
+            self._describe(name, "too_large", str(error))
         except FileNotFoundError:
             self._describe(name, "missing")
         except OSError as error:
@@ -428,23 +463,26 @@ class Collector:
     def _open_folder(name: str, parent: int) -> int:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
 
-    def _walk(self, prefix: str, folder: int) -> None:
+    def _walk(self, prefix: str, folder: int, depth: int) -> None:
         for name in sorted(os.listdir(folder)):
-            if self.files_left <= 0:
-                self._describe(prefix, "too_large", f"more files than the {self.max_files:,} that are read back")
-                return
+            if len(prefix) + len(name) > MAX_PATH:
+                raise TooMuch(f"a path longer than the {MAX_PATH:,} characters that are read back")
             entry = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISDIR(entry.st_mode):
+                if depth == 0:
+                    raise TooMuch(f"folders deeper than the {MAX_DEPTH} that are read back")
                 inner = self._open_folder(name, folder)
                 try:
-                    self._walk(f"{prefix}{name}/", inner)
+                    self._walk(f"{prefix}{name}/", inner, depth - 1)
                 finally:
                     os.close(inner)
+            elif self.files_left <= 0:
+                raise TooMuch(f"more files than the {self.max_files:,} that are read back")
             else:
+                self.files_left -= 1
                 self._file(prefix + name, name, folder)
 
     def _file(self, path: str, name: str, folder: int) -> None:
-        self.files_left -= 1
         entry = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(entry.st_mode):
             self._describe(path, "not_a_file", _KINDS.get(stat.S_IFMT(entry.st_mode), "not a plain file"))

@@ -1,0 +1,30 @@
+"""Writing a whole file at once, so that whoever reads it, or is killed while it is written, never meets half of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put a file in its place, over what was there, and wait until it is on the disk; leave nothing where that fails.
+
+    Several threads and processes may write the same file: the last one counts.
+
+    Raises:
+        OSError: It cannot be written. What was there before is still there.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,10 @@
+"""Where things stand in every box, of whichever backend, and who runs there."""
+
+INSIDE = "/opt/openmle"
+"""Where `inside/` stands."""
+VENV = "/opt/venv"
+"""The virtual environment that holds the libraries."""
+PYTHON = f"{VENV}/bin/python"
+"""The interpreter that programs and the supervisor run on."""
+USER = 10001
+"""User and group of everything in a box."""

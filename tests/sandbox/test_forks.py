@@ -1,0 +1,93 @@
+"""A driver that forks during a run, and is then killed: the fork's copies of its descriptors keep no box."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from openmle_env.sandbox import engine, reaper
+from tests.sandbox.processes import alive, descendants, runs_a_program, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DRIVER = """
+import os, sys, threading, time
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.sandbox.docker import DockerSandbox
+from openmle_env.types import Job
+sandbox = {"bubblewrap": BubblewrapSandbox, "docker": DockerSandbox}[sys.argv[1]]()
+job = Job(program="import time\\ntime.sleep(600)")
+threading.Thread(target=sandbox.run, args=(job,), daemon=True).start()
+input()
+child = os.fork()
+if child == 0:
+    sandbox.close()  # nothing here is its own to end
+    print("closed", flush=True)
+    time.sleep(600)
+print(child, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def driver(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", DRIVER, request.param]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
+
+
+def fork(driver: subprocess.Popen[str]) -> int:
+    """Have the driver fork in mid-run, and wait until its child has closed the sandbox; returns the child's number."""
+    assert driver.stdin is not None
+    assert driver.stdout is not None
+    driver.stdin.write("\n")
+    driver.stdin.flush()
+    lines = {driver.stdout.readline().strip() for _ in range(2)}
+    assert "closed" in lines
+    return int((lines - {"closed"}).pop())
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("driver", ["bubblewrap"], indirect=True)
+def test_bubblewrap(driver: subprocess.Popen[str], usable: Callable[[str], None]) -> None:
+    usable("bubblewrap")
+    assert wait_until(lambda: runs_a_program(driver.pid))
+    box = descendants(driver.pid)
+    child = fork(driver)
+    try:
+        assert alive(box) == box
+        driver.kill()
+        driver.wait()
+        assert wait_until(lambda: not alive(box)), alive(box)
+        os.kill(child, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("driver", ["docker"], indirect=True)
+def test_docker(docker_image: str, driver: subprocess.Popen[str]) -> None:
+    owner = reaper.owner(driver.pid)
+
+    def states() -> list[str]:
+        with engine.connect() as client:
+            found = client.api.containers(all=True, filters={"label": f"{reaper.OWNER_LABEL}={owner}"})
+        return [item["State"] for item in found]
+
+    assert wait_until(lambda: states() == ["running"])
+    child = fork(driver)
+    try:
+        assert states() == ["running"]
+        driver.kill()
+        driver.wait()
+        assert wait_until(lambda: not states())
+        os.kill(child, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
