@@ -65,7 +65,7 @@ def _openmle(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
     for message in settings.unknown():
-        sys.stderr.write(f"openmle: {message}\n")
+        sys.stderr.write(f"openmle: {plain(message)}\n")
 
 
 def invoke(arguments: Sequence[str]) -> int:
@@ -117,7 +117,7 @@ def _wrong_use(error: typer.TyperException) -> str:
 
 def _fail(arguments: Sequence[str], kind: str, message: str, fault: Fault, code: int) -> int:
     with contextlib.suppress(OSError):  # what cannot be told is not told; the exit code says it still
-        sys.stderr.write(f"openmle: {message}\n")
+        sys.stderr.write(f"openmle: {plain(message)}\n")
     if "--json" in arguments:
         with contextlib.suppress(OSError):
             emit({"error": {"kind": kind, "message": message, "fault": fault.value}})

@@ -424,7 +424,8 @@ for target in QUESTIONS:
     if len(classes) > 1:
         for fit, check in splitter(folds, shuffle=True, random_state=SEED).split(rows, y):
             held_out[check] = learn(rows[fit], y[fit], rows[check], len(classes))
-    scores.append(score(labels, GUESS, classes) if len(classes) > 1 else np.nan)  # one class: nothing to tell apart
+    # One class alone leaves nothing to tell apart.
+    scores.append(score(labels, GUESS, classes) if len(classes) > 1 else np.nan)
     predicted = learn(rows, y, X_test, len(classes))
 """
 

@@ -30,9 +30,11 @@ AsJson = Annotated[
 
 
 def emit(document: Mapping[str, object] | Sequence[object]) -> None:
-    """Print one JSON document on stdout; NaN and infinity are refused, since JSON has none."""
-    ascii_only = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=ascii_only, allow_nan=False) + "\n")
+    """Print one JSON document on stdout; NaN and infinity are refused, since JSON has none.
+
+    Everything but ASCII is escaped: a program's output may hold characters that steer a terminal.
+    """
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
     sys.stdout.flush()
 
 

@@ -9,7 +9,7 @@ import unicodedata
 import zipfile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmle_env.errors import PackError
@@ -52,11 +52,13 @@ numbers = st.builds(
 cells = numbers | st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from([*IDS, *BEYOND])
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=80) | st.binary(max_size=40).map(lambda rest: b"id,y\n1," + rest), schemas)
 def test_any_bytes_give_a_report(content: bytes, wanted: SubmissionSchema) -> None:
     assert check(content, wanted, IDS).valid in {True, False}
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=3), schemas)
 def test_any_cells_give_a_report(rows: list[tuple[str, str]], wanted: SubmissionSchema) -> None:
     report = check(file(("id", "y"), *rows), wanted, IDS)
