@@ -16,7 +16,7 @@ import typer
 
 from openmle_env import settings
 from openmle_env.commands import doctor, grade, prepare, run, tasks
-from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, INTERRUPTED, WRONG_USE, emit
+from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, INTERRUPTED, WRONG_USE, emit, plain
 from openmle_env.errors import OpenMLEError, UsageError
 from openmle_env.types import Fault
 

@@ -228,3 +228,12 @@ def test_a_bug_shows_its_traceback_and_asks_for_a_report() -> None:
     assert done.returncode == 1
     assert "RuntimeError: a bug" in done.stderr
     assert "Please report it" in done.stderr
+
+
+def test_what_steers_a_terminal_is_never_printed_raw(openmle, tmp_path) -> None:
+    folder = tmp_path / "pack\x1b[31m\x9b0m"
+    folder.mkdir()
+    for arguments in (("show", folder), ("show", folder, "--json")):
+        result = openmle(*arguments)
+        assert result.code != 0
+        assert not {"\x1b", "\x9b"} & set(result.stdout + result.stderr)

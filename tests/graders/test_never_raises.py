@@ -92,7 +92,9 @@ def zipped() -> bytes:
     return packed.getvalue()
 
 
-@pytest.mark.parametrize(("content", "kind"), [(gzip.compress(b"id,y\n1,0\n2,1\n"), "gzip"), (zipped(), "zip")])
+@pytest.mark.parametrize(
+    ("content", "kind"), [(gzip.compress(b"id,y\n1,0\n2,1\n"), "gzip"), (zipped(), "zip")], ids=["gzip", "zip"]
+)
 def test_compressed_files_are_called_so(content: bytes, kind: str) -> None:
     (problem,) = check(content, schema("label"), IDS).problems
     assert problem.code == "not_utf8"
