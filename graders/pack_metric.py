@@ -8,19 +8,19 @@ import json
 import logging
 import math
 import re
-import tempfile
 import threading
 from functools import cached_property
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openmle_env import scratch
 from openmle_env.errors import InfrastructureError, PackError
 from openmle_env.graders.scored import Scored
 from openmle_env.types import ArtifactState, Fault, Job, Limits, ResultStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from openmle_env.graders.rows import Rows, Value
     from openmle_env.sandbox.protocol import CancelToken, Sandbox
@@ -44,6 +44,8 @@ _FAILURES = {
     "not_finite": (ResultStatus.SCORING_FAILED, f"The task's metric gave no finite score. {_NOT_THE_SUBMISSION}"),
 }
 
+_WARNINGS = {"class_name": "The metric's class has a name that does not end in 'Metrics'."}
+"""What the program in the box may warn of, by its codes. The words are ours: its own could quote the answers."""
 
 _directions: dict[bytes, bool] = {}
 """What the code of a metric, by its SHA-256, said of its direction; asked once in a process."""
@@ -133,7 +135,9 @@ class PackMetric:
             _log.info("%s says higher_is_better=%s, the pack another", self._path, result["higher_is_better"])
             message = f"The task and its metric disagree on the metric's direction. {_NOT_THE_SUBMISSION}"
             return Scored(status=ResultStatus.METRIC_OR_ANSWER_MISSING, message=message)
-        return Scored(status=ResultStatus.SUCCESS, score=result["score"], warnings=tuple(result["warnings"]))
+        codes = result.get("warnings")
+        warnings = tuple(text for code, text in _WARNINGS.items() if isinstance(codes, list) and code in codes)
+        return Scored(status=ResultStatus.SUCCESS, score=result["score"], warnings=warnings)
 
     def _run(self, rows: _Question | None, cancel: CancelToken | None) -> dict[str, Any] | Scored:
         """Run the metric in a box; its result, or why there is none."""
@@ -141,8 +145,8 @@ class PackMetric:
         code = self._code
         try:
             # The outer folder is closed to other users; the inner one is open to the box's own user.
-            with tempfile.TemporaryDirectory(prefix="openmle-metric-") as closed:
-                folder = Path(closed) / "data"
+            with scratch.folder() as closed:
+                folder = closed / "data"
                 folder.mkdir(mode=0o755)
                 _write(folder, code, rows)
                 job = Job(program=program, inputs={"/data": folder}, collect=(_RESULT,), limits=self._limits)
@@ -165,7 +169,7 @@ class PackMetric:
         """The result that the program wrote, checked field by field: the pack's code ran beside it."""
         try:
             result = json.loads(content)
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, no text, or a number of thousands of digits
             result = None
         stage = result.get("failed") if isinstance(result, dict) else None
         if isinstance(stage, str) and stage in _FAILURES:
@@ -175,8 +179,6 @@ class PackMetric:
         if (
             not isinstance(result, dict)
             or not isinstance(result.get("higher_is_better"), bool)
-            or not isinstance(result.get("warnings"), list)
-            or not all(isinstance(warning, str) for warning in result["warnings"])
             or (scored and not (isinstance(result.get("score"), float) and math.isfinite(result["score"])))
         ):
             self._tell("result", "none that can be read", repr(content[:1000]))

@@ -15,6 +15,7 @@ import math
 import os
 import sys
 import traceback
+from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def main() -> None:
 def answer() -> dict[str, Any]:
     """Load the metric and, where asked, validate and score."""
     request = json.loads((DATA / "request.json").read_text(encoding="utf-8"))
-    warnings: list[str] = []
+    warnings: list[str] = []  # codes, to which the grader has words
     try:
         metric = find_class(load_module(DATA / "metric.py"), warnings)()
         higher_is_better = metric.higher_is_better
@@ -70,7 +71,7 @@ def answer() -> dict[str, Any]:
         raise Stop("validate") from error
     try:
         parts = (frame.iloc[request["chosen"]].reset_index(drop=True) for frame in (truth, prediction))
-        score = float(metric.evaluate(**dict(zip(("y_true", "y_pred"), parts, strict=True))))
+        score = _plain_number(metric.evaluate(**dict(zip(("y_true", "y_pred"), parts, strict=True))))
     except Exception as error:
         raise Stop("evaluate") from error
     if not math.isfinite(score):
@@ -83,6 +84,14 @@ def _plain_bool(value: object) -> bool:
     if type(value).__name__ not in {"bool_", "bool"}:
         raise Stop("load") from TypeError(f"higher_is_better should be True or False; it is {value!r}")
     return bool(value)
+
+
+def _plain_number(value: Any) -> float:
+    """A number of Python's or a library's; a text that spells one, or a truth value, is refused."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, bool) or not isinstance(value, Number):
+        raise TypeError(f"evaluate should return a number; it returned {value!r}")
+    return float(value)  # type: ignore[arg-type]  # raises for the complex ones
 
 
 def load_module(path: Path) -> ModuleType:
@@ -109,7 +118,7 @@ def find_class(module: ModuleType, warnings: list[str]) -> type[Any]:
     usable = [value for value in usable if not any(other is not value and issubclass(other, value) for other in usable)]
     named = [value for value in usable if value.__name__.endswith("Metrics")]
     if not named and usable:
-        warnings.append("The metric's class has a name that does not end in 'Metrics'.")
+        warnings.append("class_name")
     found = named or usable
     if len(found) != 1:
         names = ", ".join(value.__name__ for value in found) or "none"

@@ -31,7 +31,7 @@ class PrivateLog:
         """Append an entry with the time; where that is impossible, the ordinary log says so."""
         when = datetime.now(UTC).isoformat(timespec="seconds")
         entry = f"{when} {text[-MAX_ENTRY_CHARACTERS:].rstrip()}\n".encode("utf-8", "replace")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             with _lock, os.fdopen(os.open(self._path, flags, 0o600), "ab") as file:
                 os.fchmod(file.fileno(), 0o600)

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from openmle_env.errors import unknown_name
+from openmle_env.errors import UsageError, unknown_name
 
 PREFIX = "OPENMLE_"
 NAMES = ("home", "runs", "sandbox", "image")
@@ -30,15 +30,33 @@ class Settings:
 
 
 def load() -> Settings:
-    """Read the settings from the environment. What else starts with ``OPENMLE_`` is left alone: see `unknown`."""
+    """Read the settings from the environment. What else starts with ``OPENMLE_`` is left alone: see `unknown`.
+
+    Raises:
+        UsageError: A folder cannot be told from its setting.
+    """
     values = {name: value for name in NAMES if (value := os.environ.get(PREFIX + name.upper()))}
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     return Settings(
-        home=Path(values.get("home", cache / "openmle_env")).expanduser().absolute(),
-        runs=Path(values.get("runs", "openmle_runs")).expanduser().absolute(),
+        home=whole_path(values.get("home", cache / "openmle_env"), remedy="Set OPENMLE_HOME to a whole path."),
+        runs=whole_path(values.get("runs", "openmle_runs"), remedy="Set OPENMLE_RUNS to a whole path."),
         sandbox=values.get("sandbox", "auto"),
         image=values.get("image", ""),
     )
+
+
+def whole_path(path: Path | str, *, remedy: str) -> Path:
+    """The absolute path, a leading ``~`` replaced; ``remedy`` says what to do where that is impossible.
+
+    Raises:
+        UsageError: The user, or the home folder of the user, is not known, or the current folder is gone.
+    """
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError:
+        raise UsageError(f"The home folder that {str(path)!r} begins with is not known. {remedy}") from None
+    except OSError as error:
+        raise UsageError(f"The current folder cannot be told ({error.strerror}). {remedy}") from None
 
 
 def unknown() -> list[str]:

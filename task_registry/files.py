@@ -16,9 +16,11 @@ from openmle_env.errors import DiskFullError, InfrastructureError, PackError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import BinaryIO
 
 CHUNK = 1 << 20
 _KINDS = {
+    stat.S_IFDIR: "a folder where a file should be",
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
@@ -33,7 +35,7 @@ def tree(folder: Path, *, everything: bool = False) -> dict[str, Path]:
     Hidden files and byte code, which are no part of a pack, are left out unless ``everything`` is asked for.
 
     Raises:
-        PackError: Something is neither a file nor a folder, or cannot be read.
+        PackError: Something is neither a file nor a folder, has a name that is no UTF-8, or cannot be read.
     """
     found: dict[str, Path] = {}
     waiting = [folder]
@@ -44,6 +46,7 @@ def tree(folder: Path, *, everything: bool = False) -> dict[str, Path]:
                     if not everything and (entry.name.startswith(".") or entry.name == "__pycache__"):
                         continue
                     path = Path(entry.path)
+                    _refuse_name(path, entry.name)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     else:
@@ -60,6 +63,42 @@ def _refuse_special(path: Path, mode: int) -> None:
         raise PackError(f"{path} is {kind}. A task pack holds plain files and folders only: copy it in.")
 
 
+def _refuse_name(path: Path, name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise PackError(f"The name of {ascii(str(path))} is not UTF-8. Rename the file.") from None
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder at any path that somebody gave."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # too long, or a NUL
+        return False
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a plain file to read; never follows a link, and never waits for whoever may write into a pipe.
+
+    Raises:
+        PackError: It is something else, or cannot be opened or read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            _refuse_special(path, os.fstat(descriptor).st_mode)
+            file = os.fdopen(descriptor, "rb")
+        except BaseException:
+            os.close(descriptor)
+            raise
+        with file:
+            yield file
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
 def _unreadable(path: Path, error: OSError) -> PackError:
     return PackError(f"{error.filename or path} cannot be read: {error.strerror or error}.")
 
@@ -70,11 +109,8 @@ def sha256(path: Path) -> str:
     Raises:
         PackError: It cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write(path: Path, content: bytes, *, mode: int) -> None:
@@ -103,6 +139,44 @@ def make_folder(path: Path, *, mode: int) -> None:
     path.mkdir(parents=True, exist_ok=True)
     if stat.S_IMODE(path.stat().st_mode) != mode:
         path.chmod(mode)
+
+
+def set_modes(folder: Path, *, folder_mode: int, file_mode: int) -> None:
+    """Give a folder and all below it these permissions again, where they were changed; links are left alone."""
+    status = _lstat(folder)
+    if status is None or not stat.S_ISDIR(status.st_mode):
+        return
+    _set_mode(folder, status, folder_mode)
+    for path in folder.iterdir():
+        found = path.lstat()
+        if stat.S_ISDIR(found.st_mode):
+            set_modes(path, folder_mode=folder_mode, file_mode=file_mode)
+        elif stat.S_ISREG(found.st_mode):
+            _set_mode(path, found, file_mode)
+
+
+def _set_mode(path: Path, status: os.stat_result, mode: int) -> None:
+    if stat.S_IMODE(status.st_mode) != mode:
+        path.chmod(mode)
+
+
+def entries(folder: Path) -> dict[str, os.stat_result]:
+    """A folder itself, as ``""``, and all below it by relative names, with what ``lstat`` says.
+
+    Raises:
+        OSError: It is not there, or a folder cannot be read.
+    """
+    found = {"": folder.lstat()}
+    waiting = [""]
+    while waiting:
+        above = waiting.pop()
+        with os.scandir(folder / above) as children:
+            for child in children:
+                name = f"{above}/{child.name}" if above else child.name
+                found[name] = child.stat(follow_symlinks=False)
+                if child.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+    return found
 
 
 def sync_folder(path: Path) -> None:
@@ -189,13 +263,18 @@ def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
     ``waiting`` is called once if somebody else holds it.
     """
-    with path.open("ab") as file:
+    # Not blocking: in place of the file there may be a pipe, which nobody reads.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    try:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked meanwhile holds a copy of the descriptor
+        os.close(descriptor)
 
 
 def need_space(folder: Path, size: int) -> None:

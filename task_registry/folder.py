@@ -86,9 +86,8 @@ class Pack:
             PackError: It is not UTF-8, or cannot be read.
         """
         try:
-            return self.members[name].read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise PackError(f"{self.members[name]} cannot be read: {error.strerror}.") from error
+            with files.opened(self.members[name]) as file:
+                return file.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise PackError(f"{self.members[name]} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
 

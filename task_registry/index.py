@@ -13,6 +13,10 @@ from pathlib import Path
 PACKS = Path(__file__).with_name("packs")
 """Folder of the built-in packs."""
 INDEX = Path(__file__).with_name("index.json")
+NAMESPACE = "OpenMLE"
+"""Stands before the tasks' names in Gymnasium's registry."""
+ENVIRONMENT_VERSION = 0
+"""Version of the environment's behaviour: raised when the same pack would be played differently."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,15 @@ class IndexEntry:
     """tabular, text, image and so on."""
     task_type: str
     """binary classification, regression and so on."""
+
+
+def environment_id(slug: str) -> str:
+    """The Gymnasium id of a task.
+
+    >>> environment_id("titanic")
+    'OpenMLE/titanic-v0'
+    """
+    return f"{NAMESPACE}/{slug}-v{ENVIRONMENT_VERSION}"
 
 
 def builtin() -> dict[str, IndexEntry]:

@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openmle_env import settings
 from openmle_env.errors import UnknownNameError, UsageError, unknown_name
-from openmle_env.task_registry import index, spec
+from openmle_env.task_registry import files, index, spec
 from openmle_env.task_registry.folder import Pack, open_pack
 from openmle_env.task_registry.prepare import prepare
 from openmle_env.task_registry.task import Task
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pack", "Task", "find", "load_task"]
 
-_ID = re.compile(r"OpenMLE/(?P<slug>.+)-v\d+")
+_ID = re.compile(rf"{index.NAMESPACE}/(?P<slug>.+)-v\d+")
 
 
 def find(name_or_path: str | Path) -> Pack:
@@ -36,15 +37,17 @@ def find(name_or_path: str | Path) -> Pack:
     if isinstance(name_or_path, Path):
         return _open_folder(name_or_path)
     name = name_or_path.removeprefix("openmle_env:")
+    known = index.builtin()
     if match := _ID.fullmatch(name):
+        if match["slug"] in known and name != index.environment_id(match["slug"]):
+            raise unknown_name("environment", name, map(index.environment_id, known))
         name = match["slug"]
     elif not name:
         raise UsageError("The task's name is empty. Give a name such as 'titanic', or the folder of a task pack.")
     elif "/" in name or name.startswith((".", "~")):
         return _open_folder(Path(name))
-    known = index.builtin()
     if name not in known:
-        hint = f"For the folder of that name, say './{name}'." if _is_folder(Path(name)) else ""
+        hint = f"For the folder of that name, say './{name}'." if files.is_folder(Path(name)) else ""
         raise unknown_name("task", name, known, hint=hint or "`openmle list` shows all tasks.")
     return open_pack(index.PACKS / name)
 
@@ -84,16 +87,9 @@ def load_task(
 
 
 def _open_folder(path: Path) -> Pack:
-    path = path.expanduser()
-    if not _is_folder(path):
+    path = settings.whole_path(path, remedy="Give the whole path of the task pack.")
+    if not files.is_folder(path):
         raise UnknownNameError(
             f"There is no folder {str(path)!r}. Give the folder of a task pack, or a name that `openmle list` shows."
         )
     return open_pack(path)
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # too long, or a NUL
-        return False

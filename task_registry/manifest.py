@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import stat
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from openmle_env.errors import PackError
 from openmle_env.task_registry import files
 from openmle_env.task_registry.folder import ANSWERS
 from openmle_env.task_registry.pack import Block, Rewards, Submission
-from openmle_env.types import PublicFile
+from openmle_env.types import MIB, PublicFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Raised when what is prepared changes, so that older caches are made again."""
 MANIFEST = "manifest.json"
+PUBLIC_FOLDER, PUBLIC_FILE = 0o755, 0o644
+"""Permissions of what programs see: the user of any container may read it."""
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+"""Permissions of the answers' side."""
+MAX_BYTES = 64 * MIB
+"""A larger manifest is none of ours."""
 PREVIEW_LINES = 4
 PREVIEW_CHARACTERS = 240
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".md", ".json", ".jsonl")
@@ -74,20 +80,39 @@ class Manifest(Block):
 
 
 def read(pack_hash: str, public: Path, private: Path) -> Manifest | None:
-    """The manifest, if the two folders hold exactly the files that it lists, of the sizes that it lists, else None."""
-    path = private / MANIFEST
+    """The manifest, if the two folders hold exactly the files that it lists, of those sizes and our permissions.
+
+    None where it was never made, or anything was removed, added, cut, closed, opened to others, or cannot be read.
+    """
     try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
-        found = {f"public/{name}": file for name, file in files.tree(public, everything=True).items()}
-        found |= {f"private/{name}": file for name, file in files.tree(private, everything=True).items()}
-        del found[f"private/{MANIFEST}"]
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValidationError, PackError):
-        return None  # never made, removed, truncated, or a link where a file should be
-    listed = {file.name: file for file in manifest.files}
-    if manifest.format != FORMAT or manifest.pack != pack_hash or found.keys() != listed.keys():
+        with files.opened(private / MANIFEST) as file:
+            manifest = Manifest.model_validate_json(file.read(MAX_BYTES))
+        if manifest.format != FORMAT or manifest.pack != pack_hash:
+            return None
+        listed = {file.name: file.size for file in manifest.files}
+        listed[f"private/{MANIFEST}"] = (private / MANIFEST).lstat().st_size
+        sides = (
+            _holds(public, "public/", listed, PUBLIC_FOLDER, PUBLIC_FILE),
+            _holds(private, "private/", listed, PRIVATE_FOLDER, PRIVATE_FILE),
+        )
+    except (OSError, ValueError):  # ValidationError and PackError are ValueErrors
         return None
-    fits = all(path.stat().st_size == listed[name].size for name, path in found.items())
-    return manifest if fits and ANSWERS in listed else None
+    return manifest if all(sides) and ANSWERS in listed else None
+
+
+def _holds(folder: Path, side: str, listed: dict[str, int], folder_mode: int, file_mode: int) -> bool:
+    """Whether a folder holds the files of its side, with their sizes, the folders around them, and nothing else."""
+    expected = {name.removeprefix(side): size for name, size in listed.items() if name.startswith(side)}
+    folders = {"", *(above.as_posix() for name in expected for above in PurePosixPath(name).parents)} - {"."}
+    found = files.entries(folder)
+    if found.keys() != expected.keys() | folders:
+        return False
+    return all(
+        status.st_mode == stat.S_IFDIR | folder_mode
+        if name in folders
+        else status.st_mode == stat.S_IFREG | file_mode and status.st_size == expected[name]
+        for name, status in found.items()
+    )
 
 
 def read_whole(pack_hash: str, public: Path, private: Path) -> Manifest | None:
@@ -124,29 +149,37 @@ def describe(name: str, path: Path) -> PreparedFile:
 
 
 def _count_rows(path: Path) -> int:
-    """Records without the header, in one pass of constant memory: line ends outside of quotes."""
-    lines, quoted, last = 0, False, b"\n"
-    with path.open("rb") as file:
+    """Records without the header, in one pass of constant memory, by the rules of `openmle_env.graders.table`.
+
+    A record ends with CRLF, LF or CR outside of quotes; wholly empty lines are none.
+    """
+    records, quoted, begun = 0, False, False
+    with files.opened(path) as file:
         while chunk := file.read(files.CHUNK):
             for position, piece in enumerate(chunk.split(b'"')):
-                quoted ^= position > 0
+                if position:
+                    quoted, begun = not quoted, True
                 if not quoted:
-                    lines += piece.count(b"\n")
-            last = chunk[-1:]
-    return max(lines + (last != b"\n") - 1, 0)
+                    first, *rest = piece.replace(b"\r", b"\n").split(b"\n")
+                    begun = begun or bool(first)
+                    if rest:
+                        records += begun + sum(map(bool, rest[:-1]))
+                        begun = bool(rest[-1])
+    return max(records + begun - 1, 0)
 
 
 def _header(path: Path) -> tuple[str, ...]:
-    with path.open("rb") as file:
+    with files.opened(path) as file:
         text = file.read(files.CHUNK).decode("utf-8-sig", "replace")
     try:
-        return tuple(cell.strip() for cell in next(csv.reader(io.StringIO(text, newline="")), []))
+        names = next((row for row in csv.reader(io.StringIO(text, newline="")) if row), [])
     except csv.Error:
         return ()
+    return tuple(name.strip() for name in names)
 
 
 def _preview(path: Path) -> str:
-    with path.open("rb") as file:
+    with files.opened(path) as file:
         text = file.read(PREVIEW_LINES * PREVIEW_CHARACTERS * 4).decode("utf-8-sig", "replace")
     lines = text.splitlines()[:PREVIEW_LINES]
     return "\n".join(_shorten("".join(c if c.isprintable() else " " for c in line)) for line in lines)

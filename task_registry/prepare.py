@@ -8,19 +8,31 @@ made again, episodes that run go on: the folder that they have mounted stays, an
 
 from __future__ import annotations
 
+import stat
+import unicodedata
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from openmle_env import settings
+from openmle_env import scratch, settings
 from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError, UsageError
 from openmle_env.sandbox.channel import MAX_FILES
 from openmle_env.sandbox.scripted import ScriptedSandbox
 from openmle_env.task_registry import files, learn
 from openmle_env.task_registry.folder import ANSWERS, PREPARE_SCRIPT, SAMPLE
-from openmle_env.task_registry.manifest import FORMAT, MANIFEST, Manifest, describe, read, read_whole
+from openmle_env.task_registry.manifest import (
+    FORMAT,
+    MANIFEST,
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    PUBLIC_FILE,
+    PUBLIC_FOLDER,
+    Manifest,
+    describe,
+    read,
+    read_whole,
+)
 from openmle_env.task_registry.on_demand import SandboxOnDemand
 from openmle_env.types import MIB, ArtifactState, Fault, Job, Limits, ResultStatus
 
@@ -36,6 +48,8 @@ if TYPE_CHECKING:
 SPARE_BYTES = 16 * MIB
 """What is left free beside the data itself."""
 MAX_ERROR_LINES = 15
+DONE = "done"
+"""What `openmle_env.task_registry.prepare_harness` writes last: a script may end its process with success anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +84,9 @@ class _Places:
 
 
 def locate(pack: Pack) -> Prepared | None:
-    """The prepared task, if it is there by its files' names and sizes; nothing is made, and no file is read for it.
-
-    Raises:
-        InfrastructureError: The cache's folder cannot be read.
-    """
+    """The prepared task, if it is there by its files' names and sizes; nothing is made, and no file is read for it."""
     places = _places(pack)
-    with files.storage_errors(settings.load().home):
-        manifest = read(pack.hash, places.public, places.private)
+    manifest = read(pack.hash, places.public, places.private)
     return _prepared(places, manifest) if manifest else None
 
 
@@ -87,7 +96,8 @@ def prepare(
     """Make a task's data, or verify what was made before.
 
     Safe to call from several processes at once: one makes the data, the others wait. A cache that was changed, cut or
-    added to is noticed and made again.
+    added to is noticed and made again; permissions that were changed are given back. What is whole is not locked, nor
+    is anything written, so that it may lie where nobody can write.
 
     Args:
         pack: An opened pack.
@@ -106,12 +116,17 @@ def prepare(
     tell = progress or (lambda _message, _share: None)
     home = settings.load().home
     places = _places(pack)
+    tell(f"{pack.slug}: verifying", 0.0)
+    if not force and _parents_are_right(places) and (manifest := read_whole(pack.hash, places.public, places.private)):
+        tell(f"{pack.slug}: ready", 1.0)
+        return _prepared(places, manifest)
     with files.storage_errors(home):
-        files.make_folder(places.lock.parent, mode=0o700)
-        files.make_folder(places.public.parent, mode=0o755)
-        files.make_folder(places.private.parent, mode=0o700)
+        files.make_folder(places.lock.parent, mode=PRIVATE_FOLDER)
+        files.make_folder(places.public.parent, mode=PUBLIC_FOLDER)
+        files.make_folder(places.private.parent, mode=PRIVATE_FOLDER)
         with files.locked(places.lock, lambda: tell(f"{pack.slug}: waiting for another process", 0.0)):
-            tell(f"{pack.slug}: verifying", 0.0)
+            files.set_modes(places.public, folder_mode=PUBLIC_FOLDER, file_mode=PUBLIC_FILE)
+            files.set_modes(places.private, folder_mode=PRIVATE_FOLDER, file_mode=PRIVATE_FILE)
             manifest = None if force else read_whole(pack.hash, places.public, places.private)
             made = manifest is None
             if manifest is None:
@@ -124,6 +139,14 @@ def prepare(
 def _places(pack: Pack) -> _Places:
     home, digest = settings.load().home, pack.hash[:32]
     return _Places(home / "data" / digest, home / "answers" / digest, home / "locks" / digest)
+
+
+def _parents_are_right(places: _Places) -> bool:
+    try:
+        modes = [stat.S_IMODE(path.parent.stat().st_mode) for path in (places.public, places.private)]
+    except OSError:
+        return False
+    return modes == [PUBLIC_FOLDER, PRIVATE_FOLDER]
 
 
 def _prepared(places: _Places, manifest: Manifest, *, made: bool = False) -> Prepared:
@@ -148,7 +171,9 @@ def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress)
         tell(f"{pack.slug}: writing", 0.6)
         _write(contents, places)
         described = tuple(describe(name, _new_path(places, name)) for name in sorted(contents))
-        _check_hashes(pack, {file.name: file.sha256 for file in described})
+        hashes = {file.name: file.sha256 for file in described}
+        _check_hashes(pack, hashes)
+        _check_copies(pack, hashes)
         tell(f"{pack.slug}: checking", 0.8)
         learned = learn.learn(pack, places.new_public, _new_path(places, ANSWERS), sandbox)
         manifest = Manifest(
@@ -159,7 +184,7 @@ def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress)
             higher_is_better=learned.higher_is_better,
             rewards=learned.rewards,
         )
-        files.write(places.new_private / MANIFEST, manifest.model_dump_json(indent=1).encode(), mode=0o600)
+        files.write(places.new_private / MANIFEST, manifest.model_dump_json(indent=1).encode(), mode=PRIVATE_FILE)
         _commit(places)
     finally:
         _discard(places)
@@ -184,14 +209,24 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
         )
     program = Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8")
     with _inputs(pack) as inputs:
-        job = Job(program=program, inputs=inputs, collect=("public/", "private/"), limits=limits)
-        execution = sandbox.run(job)
+        job = Job(program=program, inputs=inputs, collect=("public/", "private/", DONE), limits=limits)
+        try:
+            execution = sandbox.run(job)
+        except UsageError as error:
+            raise PackError(
+                f"{pack.slug}: {PREPARE_SCRIPT} cannot be run with what 'preparation' of pack.yaml allows: {error}"
+            ) from error
     if execution.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"{pack.slug}: {PREPARE_SCRIPT} could not be run: {execution.reason}")
     if execution.status is not ResultStatus.SUCCESS:
         tail = "\n".join(execution.stderr.strip().splitlines()[-MAX_ERROR_LINES:])
         raise PreparationError(
             f"{pack.slug}: {PREPARE_SCRIPT} failed ({execution.status.value}): {execution.reason}\n{tail}".rstrip()
+        )
+    if DONE not in execution.artifacts:
+        raise PreparationError(
+            f"{pack.slug}: {PREPARE_SCRIPT} ended its process before prepare() returned, so what it wrote may be cut. "
+            "Let it return; call neither sys.exit nor os._exit."
         )
     for name, artifact in execution.artifacts.items():
         if artifact.state is ArtifactState.NOT_A_FILE:
@@ -204,7 +239,8 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
                 f"{pack.slug}: {PREPARE_SCRIPT} wrote more than is taken: {name} ({artifact.detail}). Write less, or "
                 f"raise preparation.disk_mb={allowed.disk_mb} in pack.yaml; at most {MAX_FILES:,} files are taken."
             )
-    return {name: found.content for name, found in execution.artifacts.items() if found.state is ArtifactState.OK}
+    found = {name: artifact for name, artifact in execution.artifacts.items() if artifact.state is ArtifactState.OK}
+    return {name: artifact.content for name, artifact in found.items() if name != DONE}
 
 
 @contextmanager
@@ -215,13 +251,12 @@ def _inputs(pack: Pack) -> Iterator[dict[str, Path]]:
         for inside, part in (("/data/raw", "raw"), ("/pack", "utils")):
             folder = pack.root / part
             if not files.readable_by_all(folder):
-                closed = stack.enter_context(TemporaryDirectory(dir=settings.load().home))
-                folder = Path(closed) / "data"
+                folder = stack.enter_context(scratch.folder()) / "data"
                 for name, path in pack.members.items():
                     if name.startswith(f"{part}/"):
                         target = folder / name.removeprefix(f"{part}/")
-                        _make_parents(target, folder, mode=0o755)
-                        files.copy(path, target, mode=0o644)
+                        _make_parents(target, folder, mode=PUBLIC_FOLDER)
+                        files.copy(path, target, mode=PUBLIC_FILE)
             inputs[inside] = folder
         yield inputs
 
@@ -238,6 +273,8 @@ def _compare(pack: Pack, first: Mapping[str, bytes | Path], second: Mapping[str,
 def _check_names(pack: Pack, contents: Contents) -> None:
     """Refuse what is not where it belongs: nothing but listed files ever becomes public."""
     for name in contents:
+        if any(unicodedata.category(character) in {"Cc", "Cs"} for character in name):
+            raise PackError(f"{pack.slug}: the prepared file {name!a} has a name that is no plain UTF-8. Rename it.")
         path = PurePosixPath(name)
         hidden = any(part.startswith(".") for part in path.parts)
         if path.is_absolute() or ".." in path.parts or hidden or path.parts[0] not in {"public", "private"}:
@@ -270,6 +307,12 @@ def _check_hashes(pack: Pack, found: Mapping[str, str]) -> None:
             )
 
 
+def _check_copies(pack: Pack, found: Mapping[str, str]) -> None:
+    for name, digest in found.items():
+        if name.startswith("public/") and digest == found[ANSWERS]:
+            raise PackError(f"{pack.slug}: {name} is a copy of the hidden answers, {ANSWERS}. Keep it out of public/.")
+
+
 def _write(contents: Contents, places: _Places) -> None:
     sizes = (len(source) if isinstance(source, bytes) else source.stat().st_size for source in contents.values())
     files.need_space(places.public.parent, sum(sizes) + SPARE_BYTES)
@@ -277,8 +320,8 @@ def _write(contents: Contents, places: _Places) -> None:
         is_public = name.startswith("public/")
         root = places.new_public if is_public else places.new_private
         target = _new_path(places, name)
-        _make_parents(target, root, mode=0o755 if is_public else 0o700)
-        mode = 0o644 if is_public else 0o600
+        _make_parents(target, root, mode=PUBLIC_FOLDER if is_public else PRIVATE_FOLDER)
+        mode = PUBLIC_FILE if is_public else PRIVATE_FILE
         if isinstance(source, bytes):
             files.write(target, source, mode=mode)
         else:

@@ -18,6 +18,7 @@ def main() -> None:
     public.mkdir()
     private.mkdir()
     module.prepare(Path("/data/raw"), public, private)
+    Path("/output/done").touch(exist_ok=False)
 
 
 if __name__ == "__main__":

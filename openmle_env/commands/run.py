@@ -70,7 +70,7 @@ def run(
     Exits with 1 if a given program fails, or if no program of an agent gets a score.
     """
     chosen = settings.load()
-    folder = (runs or chosen.runs).expanduser().absolute()
+    folder = settings.whole_path(runs, remedy="Give --runs a whole path.") if runs else chosen.runs
     _check_runs(folder)
     player, budget = _player(files or [], agent, programs, seed)
     order = Order(

@@ -56,11 +56,13 @@ shift 2
 code=$?
 exec >&2
 read -r _
-for folder in $folders; do rmdir "$folder"; done 2>/dev/null
+[ -z "$folders" ] || rmdir $folders 2>/dev/null
 exit $code
 """
 """Standard input is the lifeline, which only ends; standard output is the socket to the supervisor, both ways."""
 
+_LEAVE_SECONDS = 1.0
+"""How long a box that was let go may take to end by itself, before it is killed."""
 _USERS_EACH = 256
 """Users that each process may give to its boxes, where the limit on processes is per user."""
 _boxes = itertools.count()
@@ -116,7 +118,7 @@ class BubblewrapSandbox(BoxSandbox):
     def confinement(self) -> Confinement:
         """What is enforced here; the first call tries which control groups can be made."""
         controllers = {name for site in cgroup.sites() for name in site.controllers}
-        details = ["the number of files is not limited, only their size"]
+        details = []
         if "memory" not in controllers:
             details.append(WATCHED)
         if "cpu" not in controllers:
@@ -124,7 +126,7 @@ class BubblewrapSandbox(BoxSandbox):
         return Confinement(
             memory="cgroup" if "memory" in controllers else "watched",
             cpu="cpu" in controllers,
-            inodes=False,
+            inodes=True,  # the supervisor ends what exceeds it
             network=True,
             details=tuple(details),
         )
@@ -138,7 +140,7 @@ class SocketTransport:
         abandon_in_forks(self)
 
     def cut(self) -> None:
-        """End the stream in both directions, also for a reader that waits in another thread."""
+        """End the stream in both directions, also for a reader that waits in another thread; the box ends with it."""
         with contextlib.suppress(OSError):  # ended already
             self._end.shutdown(socket.SHUT_RDWR)
 
@@ -182,24 +184,18 @@ class BubblewrapBox:
         self.processes = processes
         self._guard, self._group = guard, group
         self._lock = threading.Lock()
-        self._killing = threading.Lock()
         self._after: Aftermath | None = None
         self._said = ""
         abandon_in_forks(self)
 
     def abandon(self) -> None:
         """See `Abandonable`: the guard is not this process's child, and not its to kill."""
-        self._killing = threading.Lock()
         self._guard.returncode = 0
         if self._guard.stderr is not None:
             self._guard.stderr.close()
 
     def kill(self) -> None:
-        """End every process of the box."""
-        with self._killing:
-            if self._guard.returncode is None:  # not yet waited for: the number is still its own
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self._guard.pid, signal.SIGKILL)
+        """End the box: its supervisor leaves when its stream ends. `close`, which follows, makes sure of it."""
         self.transport.cut()
 
     def close(self) -> Aftermath:
@@ -214,16 +210,27 @@ class BubblewrapBox:
         oom_kills, peak = 0, None
         if self._group is not None:
             oom_kills, peak = self._group.oom_kills(), self._group.peak_bytes()
-        self.kill()
+        self.transport.cut()
         self.transport.close()
+        # Let go, it ends from the inside to the outside, each process waited for by its parent. Killed at once, some
+        # would become children of this machine's init, and zombies where that waits for nobody, as in many containers.
+        said = b""
         if self._guard.stderr is not None:
             with self._guard.stderr as pipe:
-                self._said = _read_to_end(pipe.fileno(), CLOSE_SECONDS).decode(errors="replace").strip()
-        with self._killing, contextlib.suppress(subprocess.TimeoutExpired):  # killed; only a stuck kernel delays it
-            self._guard.wait(CLOSE_SECONDS)
+                said = _read_to_end(pipe.fileno(), _LEAVE_SECONDS)
+                if not self._has_left(_LEAVE_SECONDS):
+                    os.killpg(self._guard.pid, signal.SIGKILL)
+                    said += _read_to_end(pipe.fileno(), CLOSE_SECONDS)
+        self._said = said.decode(errors="replace").strip()
+        self._has_left(CLOSE_SECONDS)  # killed; only a stuck kernel delays it
         if self._group is not None and not self._group.remove():
             notes = (*notes, "its control group could not be removed")
         return Aftermath(oom_kills=oom_kills, peak_bytes=peak, notes=notes)
+
+    def _has_left(self, seconds: float) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guard.wait(seconds)
+        return self._guard.returncode is not None
 
     def diagnosis(self) -> str:
         """What bubblewrap or the supervisor wrote to standard error."""

@@ -12,12 +12,15 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from openmle_env.types import MIB, Artifact, ArtifactState, Job
+from openmle_env.types import MIB, Artifact, ArtifactState, Job, Limits
 
 MAX_FRAME = 2 * MIB
 MAX_FILES = 100_000
 """Files that are read back from the folders of one box."""
 MAX_NAME = 4096
+"""The longest name or description of a file, in characters."""
+MAX_WATCHED_FILES = 1 << 18
+"""Descriptors of all processes of a box whose memory is watched."""
 _HEAD = struct.Struct(">cI")
 
 
@@ -130,7 +133,7 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
     rlimits = {
         "CORE": 0,
         "FSIZE": int(limits.file_mb * MIB),
-        "NOFILE": int(limits.open_files),
+        "NOFILE": int(limits.open_files) if not watch_memory else _watched_open_files(limits),
         "MEMLOCK": 64 * 1024,
     }
     if processes is not None:
@@ -142,6 +145,7 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
         "wall_seconds": limits.wall_seconds,
         "log_bytes": int(limits.log_kb * 1024),
         "memory_bytes": int(limits.memory_mb * MIB) if watch_memory else None,
+        "files": int(limits.inodes),
         "collect": list(job.collect),
         "artifact_bytes": int(limits.artifact_mb * MIB),
         "artifact_files": MAX_FILES,
@@ -152,12 +156,17 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
     return b"".join(struct.pack(">I", len(part)) + part for part in parts)
 
 
+def _watched_open_files(limits: Limits) -> int:
+    """A pipe holds two pages that no watch sees: the descriptors of all processes together are bounded."""
+    return max(16, min(int(limits.open_files), MAX_WATCHED_FILES // int(limits.processes)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Final:
     """The supervisor's last word on a run."""
 
     end: str
-    """``exit``, ``timeout`` or ``memory`` (the watch ended it)."""
+    """``exit``, ``timeout``, or what the watch ended it for: ``memory`` or ``files``."""
     exit_code: int | None
     wall_seconds: float
     cpu_seconds: float
@@ -252,13 +261,15 @@ def _read_json(payload: bytes) -> dict[str, Any]:
 def _read_artifact(value: dict[str, Any]) -> tuple[Artifact, int]:
     try:
         name, state, detail = (
-            str(value["name"])[:MAX_NAME],
+            str(value["name"]),
             ArtifactState(value["state"]),
             str(value["detail"])[:MAX_NAME],
         )
         size = value["size"] if state is ArtifactState.OK else 0
     except (KeyError, ValueError) as error:
         raise ProtocolError("an artifact without name and state") from error
+    if len(name) > MAX_NAME:
+        raise ProtocolError("a longer name than any that was asked for")
     if type(size) is not int or size < 0:
         raise ProtocolError("an artifact without a size")
     return Artifact(name=name, state=state, detail=detail), size
@@ -266,7 +277,7 @@ def _read_artifact(value: dict[str, Any]) -> tuple[Artifact, int]:
 
 def _read_final(value: dict[str, Any]) -> Final:
     end, exit_code = value.get("end"), value.get("exit_code")
-    if end not in ("exit", "timeout", "memory") or not (exit_code is None or type(exit_code) is int):
+    if end not in ("exit", "timeout", "memory", "files") or not (exit_code is None or type(exit_code) is int):
         raise ProtocolError("a final report without a proper end")
     return Final(
         end=end,

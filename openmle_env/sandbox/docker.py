@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +132,6 @@ class Container:
         self.watch_memory = not info.get("MemoryLimit")
         self.processes = None if info.get("PidsLimit") else int(limits.processes) + 1  # as below
         self._notes = notes
-        self._since = int(time.time()) - 1
         self._lock = threading.Lock()
         self._killed = False
         self._aftermath: Aftermath | None = None
@@ -155,7 +155,7 @@ class Container:
     def _close(self) -> Aftermath:
         unexplained = self.transport.ended and not self._killed
         notes = list(self._notes)
-        oom_kills = 0
+        oom_kills, unreachable = 0, False
         self.transport.close()
         try:
             with engine.connect(_CLOSE_SECONDS) as client:
@@ -163,14 +163,17 @@ class Container:
                     oom_kills = self._oom_events(client)
                 _remove(client, self.id)
         except SandboxUnavailableError as error:
+            unreachable = True
             notes.append(f"{error} Container {self.id[:12]} may be left; it is removed when a sandbox next starts.")
-        return Aftermath(oom_kills=oom_kills, notes=tuple(notes))
+        return Aftermath(oom_kills=oom_kills, notes=tuple(notes), unreachable=unreachable)
 
     def _oom_events(self, client: DockerClient) -> int:
         """Out-of-memory kills that the engine saw; it remembers them after the container has removed itself."""
         filters = {"container": self.id, "event": "oom"}
         with engine.calling("say why a container ended"):  # waits a second: the event may come after the end
-            events = client.events(since=self._since, until=int(time.time()) + 1, filters=filters, decode=True)
+            # Times are those of the engine's clock: this one may stand elsewhere.
+            now = datetime.fromisoformat(client.info()["SystemTime"]).timestamp()
+            events = client.events(since=0, until=int(now) + 1, filters=filters, decode=True)
             return sum(1 for _ in events)
 
 

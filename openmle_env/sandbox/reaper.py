@@ -117,15 +117,13 @@ def collect(client: DockerClient) -> list[Removed]:
 
 def _reason(found: Mapping[str, str]) -> str:
     """Why a thing with these labels has to go; empty where it has not."""
-    expires = found.get(EXPIRES_LABEL, "")
-    if expires.isdecimal() and int(expires) < time.time():
-        return "past its time"
     namespace, _, process = found.get(OWNER_LABEL, "").partition(" ")
     pid = process.partition(" ")[0]
+    if pid.isdecimal() and namespace == _namespace():  # whether it lives is certain, however the clock was set
+        return "" if owner(int(pid)) == found[OWNER_LABEL] else "its owner is dead"
     # A process of another machine or process namespace cannot be looked up from here: only its expiry counts.
-    if pid.isdecimal() and namespace == _namespace() and owner(int(pid)) != found[OWNER_LABEL]:
-        return "its owner is dead"
-    return ""
+    expires = found.get(EXPIRES_LABEL, "")
+    return "past its time" if expires.isdecimal() and int(expires) < time.time() else ""
 
 
 def _namespace() -> str:

@@ -1,42 +1,61 @@
 """The system call filter of a box: default deny, from one table, for engines (JSON) and for the kernel (BPF).
 
 The table is ``syscalls.txt``: what numeric Python needs, and nothing that makes namespaces, mounts, traces, loads code
-into the kernel, or reaches another process's limits. `RULES` restricts the first argument of a few calls.
+into the kernel, or reaches another process's limits or priority. `RULES` restricts the arguments of a few calls.
 """
 
 from __future__ import annotations
 
 import errno
 import functools
+import itertools
 import platform
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openmle_env.errors import SandboxUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What the first argument of a call may be: one of some values, or anything without some bits."""
+    """What the arguments of a call may be; a rule that allows nothing denies the call with its error."""
 
-    one_of: tuple[int, ...] = ()
+    one_of: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Allowed values by the place of the argument, from 0; all of them must hold."""
     without: int = 0
+    """Bits that the first argument must not have."""
     error: int = errno.EPERM
 
 
 _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
 
+_SOCKET_OPTIONS = (*range(1, 7), *range(9, 32), 66, 67)
+"""Names of options, whatever their level: none of SO_SNDBUF, SO_RCVBUF (7, 8) and their forcing kind (32, 33)."""
+
+_ITSELF = Rule(one_of={0: (0,)})
+"""For calls whose first argument is a process: the caller, never PID 1."""
+
 RULES = {
     "clone": Rule(without=_NEW_NAMESPACES),
     # Its flags lie in memory, where a filter cannot look: "not implemented" makes every library fall back to clone.
     "clone3": Rule(error=errno.ENOSYS),
-    "personality": Rule(one_of=(0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)),
-    "prlimit64": Rule(one_of=(0,)),  # the caller itself, never PID 1
-    "socket": Rule(one_of=(1, 2, 10, 16)),  # unix, IPv4, IPv6, netlink; no vsock, packet, algorithm, Bluetooth
-    "socketpair": Rule(one_of=(1,)),
+    "ioprio_set": Rule(one_of={0: (1,), 1: (0,)}),  # IOPRIO_WHO_PROCESS, itself
+    "personality": Rule(one_of={0: (0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)}),
+    "prlimit64": _ITSELF,
+    "sched_setaffinity": _ITSELF,
+    "sched_setattr": _ITSELF,
+    "sched_setparam": _ITSELF,
+    "sched_setscheduler": _ITSELF,
+    "setpriority": Rule(one_of={0: (0,), 1: (0,)}),  # PRIO_PROCESS, itself; PID 1 is of the same user
+    "setsockopt": Rule(one_of={2: _SOCKET_OPTIONS}),  # the memory watch counts on the buffers' default sizes
+    "socket": Rule(one_of={0: (1, 2, 10, 16)}),  # unix, IPv4, IPv6, netlink; no vsock, packet, algorithm, Bluetooth
+    "socketpair": Rule(one_of={0: (1,)}),
 }
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -61,12 +80,19 @@ def docker_profile() -> dict[str, Any]:
     calls: list[dict[str, Any]] = [{"names": plain, "action": "SCMP_ACT_ALLOW"}]
     for name, rule in RULES.items():
         if rule.without:
-            matches = [{"index": 0, "value": rule.without, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]
+            choices = [[{"index": 0, "value": rule.without, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]]
         else:
-            matches = [{"index": 0, "value": value, "op": "SCMP_CMP_EQ"} for value in rule.one_of]
-        # Conditions within one entry would all have to hold: alternatives are entries of their own.
-        calls += [{"names": [name], "action": "SCMP_ACT_ALLOW", "args": [match]} for match in matches]
-        if not matches:
+            choices = [
+                [
+                    {"index": place, "value": value, "op": "SCMP_CMP_EQ"}
+                    for place, value in zip(rule.one_of, values, strict=True)
+                ]
+                for values in itertools.product(*rule.one_of.values())
+                if values
+            ]
+        # Conditions within one entry have to hold together: alternatives are entries of their own.
+        calls += [{"names": [name], "action": "SCMP_ACT_ALLOW", "args": choice} for choice in choices]
+        if not choices:
             calls.append({"names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": rule.error})
     return {
         "defaultAction": "SCMP_ACT_ERRNO",
@@ -77,7 +103,7 @@ def docker_profile() -> dict[str, Any]:
 
 
 # Classic BPF. Operations: load a word of seccomp_data, jump always, jump if equal / if greater or equal / if any bit is
-# set, return. Offsets: call number 0, architecture 4, low word of the first argument 16.
+# set, return. Offsets: call number 0, architecture 4, low words of the arguments 16, 24, 32 and so on.
 _LOAD, _JUMP, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _MAX_JUMP = 255
@@ -148,5 +174,8 @@ def _decide(rule: Rule) -> _Code:
         return [(_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, rule.without), error, allow]
     if not rule.one_of:
         return [error]
-    tests = [(_EQUAL, len(rule.one_of) - place, 0, value) for place, value in enumerate(rule.one_of)]
-    return [(_LOAD, 0, 0, 16), *tests, error, allow]
+    code: _Code = []
+    for argument, values in rule.one_of.items():
+        tests = [(_EQUAL, len(values) - place, 0, value) for place, value in enumerate(values)]
+        code += [(_LOAD, 0, 0, 16 + 8 * argument), *tests, error]
+    return [*code, allow]

@@ -30,6 +30,8 @@ class Aftermath:
     peak_bytes: int | None = None
     notes: tuple[str, ...] = ()
     """What could not be confined."""
+    unreachable: bool = False
+    """The engine did not answer when the box was to be removed."""
 
 
 def refuse(job: Job, *, backend: str) -> Execution | None:
@@ -70,7 +72,7 @@ def judge(job: Job, report: Report, after: Aftermath, *, backend: str, total_sec
     stdout = _text(report.stdout, report.stdout_tail, counted[0], "stdout", notes)
     stderr = _text(report.stderr, report.stderr_tail, counted[1], "stderr", notes)
     oom_kills = max(after.oom_kills, final.oom_kills if final else 0)
-    status, reason = _status(job, report, oom_kills, stderr)
+    status, reason = _status(job, report, after, oom_kills, stderr)
     if final and final.processes_killed:
         notes.append(f"processes that outlived the program and were killed: {final.processes_killed}")
     if final and oom_kills and status is not ResultStatus.OUT_OF_MEMORY:
@@ -104,18 +106,17 @@ def _text(head: bytearray, tail: bytearray, total: int, name: str, notes: list[s
     return f"{head.decode(errors='replace')}\n... [{cut:,} bytes cut] ...\n{tail.decode(errors='replace')}"
 
 
-def _status(job: Job, report: Report, oom_kills: int, stderr: str) -> tuple[ResultStatus, str]:
+def _status(job: Job, report: Report, after: Aftermath, oom_kills: int, stderr: str) -> tuple[ResultStatus, str]:
     final, limits = report.final, job.limits
     if final is None:
-        if report.failure == "deadline":
-            return ResultStatus.TIMEOUT, f"{_timeout(limits)} Its box did not answer in time and was ended."
-        if oom_kills:
-            return ResultStatus.OUT_OF_MEMORY, _memory(limits)
-        return ResultStatus.SANDBOX_UNCONFIRMED, report.failure
+        return _without_final(report, after, oom_kills, limits)
     if final.end == "timeout":
         return ResultStatus.TIMEOUT, _timeout(limits)
     if final.end == "memory" or (oom_kills and final.exit_code == -signal.SIGKILL):
         return ResultStatus.OUT_OF_MEMORY, _memory(limits)
+    if final.end == "files":
+        reason = f"The program made more files than its limit of {limits.inodes:,.0f} in one folder."
+        return ResultStatus.CODE_EXECUTION_ERROR, reason
     if final.exit_code != 0:
         if final.memory_error:
             return ResultStatus.OUT_OF_MEMORY, f"An allocation failed (MemoryError): {_last_line(stderr)}"
@@ -123,6 +124,18 @@ def _status(job: Job, report: Report, oom_kills: int, stderr: str) -> tuple[Resu
     if SUBMISSION_NAME not in job.collect:
         return ResultStatus.SUCCESS, ""
     return _submission(report.artifacts.get(SUBMISSION_NAME))
+
+
+def _without_final(report: Report, after: Aftermath, oom_kills: int, limits: Limits) -> tuple[ResultStatus, str]:
+    late = report.failure == "deadline"
+    if after.unreachable:
+        said = "Its box did not answer in time" if late else report.failure.rstrip(".")
+        return ResultStatus.SANDBOX_UNCONFIRMED, f"{said}, and the engine does not answer either."
+    if late:
+        return ResultStatus.TIMEOUT, f"{_timeout(limits)} Its box did not answer in time and was ended."
+    if oom_kills:
+        return ResultStatus.OUT_OF_MEMORY, _memory(limits)
+    return ResultStatus.SANDBOX_UNCONFIRMED, report.failure
 
 
 def _submission(artifact: Artifact | None) -> tuple[ResultStatus, str]:

@@ -40,6 +40,12 @@ MAX_DEPTH = 64
 MAX_PATH = 4096
 """The longest path that is read back, in characters."""
 WATCH_SECONDS = 0.025
+FILE_BYTES = 1024
+"""What a file takes beside its contents, as the kernel reckons for files in memory."""
+SOCKET_BYTES = 208 * 1024
+"""What may wait in a socket whose buffers have their default size; the filter lets nobody change it."""
+TCP_BYTES = 10 << 20
+"""What may wait in a TCP socket, whose buffers grow by themselves."""
 END_SECONDS = 5.0
 """How long killing may take, and how long pipes that somebody else still holds are drained."""
 
@@ -249,6 +255,8 @@ class Run:
     def __init__(self, child: Child, job: dict[str, Any]) -> None:
         self.child = child
         self.memory_bytes: int | None = job["memory_bytes"]
+        self.files: int = job["files"]
+        self.watched_folders = [folder for folder in MEMORY_FOLDERS if files_in(folder)[1] > self.files]
         self.logs = {child.stdout: Log(b"O", job["log_bytes"]), child.stderr: Log(b"E", job["log_bytes"])}
         self.open = dict(self.logs)
         self.end = ""
@@ -260,7 +268,7 @@ class Run:
         self._poll = select.poll()
 
     def watch(self, wall_seconds: float) -> None:
-        """Follow the program until it ends, exceeds its time or memory, or the owner goes."""
+        """Follow the program until it ends, exceeds its time, memory or number of files, or the owner goes."""
         wake, wake_write = os.pipe()
         os.set_blocking(wake_write, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -271,17 +279,21 @@ class Run:
         started = time.monotonic()
         deadline = started + wall_seconds
         look = started
+        looks = self.memory_bytes is not None or bool(self.watched_folders)
         while not self.end:
             now = time.monotonic()
             if now >= deadline:
                 self.end = "timeout"
                 break
-            if self.memory_bytes is not None and now >= look:
+            if looks and now >= look:
                 look = now + WATCH_SECONDS
-                if self._memory_exceeded(self.memory_bytes):
+                if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes):
                     self.end = "memory"
                     break
-            wait = deadline - now if self.memory_bytes is None else min(deadline, look) - now
+                if any(files_in(folder)[0] > self.files for folder in self.watched_folders):
+                    self.end = "files"
+                    break
+            wait = min(deadline, look) - now if looks else deadline - now
             for descriptor, _ in self._poll.poll(max(1.0, min(wait, 3600.0) * 1000)):
                 if descriptor == wake:
                     os.read(wake, 4096)
@@ -289,6 +301,8 @@ class Run:
                 else:
                     self._take(descriptor)
         self.seconds = time.monotonic() - started
+        if self.end == "exit" and self.seconds > wall_seconds:
+            self.end = "timeout"  # it kept PID 1 from the processor until after its time
         self._poll.unregister(wake)
         self._poll.unregister(0)
         self._kill_everything()
@@ -370,11 +384,12 @@ class Run:
     def _memory_exceeded(self, limit: int) -> bool:
         pids = [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         files = bytes_in_files()
-        total = sum(resident_bytes(pid) for pid in pids) + files
+        sockets = bytes_in_sockets()
+        total = sum(resident_bytes(pid) for pid in pids) + files + sockets
         if total > limit:
             # Pages that processes share were counted once for each of them, and so were mapped files: look exactly.
             parts = [proportional_bytes(pid) for pid in pids]
-            total = sum(private for private, _ in parts) + max(files, sum(shared for _, shared in parts))
+            total = sum(private for private, _ in parts) + max(files, sum(shared for _, shared in parts)) + sockets
         self.peak_bytes = max(self.peak_bytes, total)
         return total > limit
 
@@ -414,8 +429,35 @@ def bytes_in_files() -> int:
             found = os.statvfs(folder)
         except OSError:
             continue
-        total += (found.f_blocks - found.f_bfree) * found.f_frsize
+        total += (found.f_blocks - found.f_bfree) * found.f_frsize + (found.f_files - found.f_ffree) * FILE_BYTES
     return total
+
+
+def files_in(folder: str) -> tuple[int, int]:
+    """Files of a folder's file system, open ones that were deleted too: how many there are, how many there may be."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return 0, 0
+    return found.f_files - found.f_ffree, found.f_files
+
+
+def bytes_in_sockets() -> int:
+    """The most that the sockets of the box can hold, which is in no process's resident memory.
+
+    Sockets are counted for each network namespace, what TCP holds only for the whole machine: a bound too.
+    """
+    counts = {}
+    try:
+        with open("/proc/net/sockstat", "rb") as file:
+            for line in file:
+                name, *words = line.split()
+                counts[name] = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+        tcp = counts[b"TCP:"]
+        sockets, streams = counts[b"sockets:"][b"used"], tcp[b"inuse"] + tcp[b"orphan"]
+    except (OSError, KeyError, ValueError):
+        return 0
+    return sockets * SOCKET_BYTES + min(streams * TCP_BYTES, tcp[b"mem"] * resource.getpagesize())
 
 
 # --- artifacts --------------------------------------------------------------------------------------------------------
