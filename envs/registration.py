@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from openmle_env.errors import UsageError
+from openmle_env.task_registry.index import environment_id  # costs no more than JSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,23 +21,10 @@ if TYPE_CHECKING:
 
     from openmle_env.task_registry.index import IndexEntry
 
-NAMESPACE = "OpenMLE"
-ENVIRONMENT_VERSION = 0
-"""Version of the environment's behaviour: raised when the same pack would be played differently."""
-
 ENTRY_POINT = "openmle_env.envs.task_env:TaskEnv"
 VECTOR_ENTRY_POINT = "openmle_env.envs.vector:make_vector"
 
 _HOOKED = "gymnasium.envs"
-
-
-def environment_id(slug: str) -> str:
-    """The Gymnasium id of a task.
-
-    >>> environment_id("titanic")
-    'OpenMLE/titanic-v0'
-    """
-    return f"{NAMESPACE}/{slug}-v{ENVIRONMENT_VERSION}"
 
 
 def register_builtin() -> None:

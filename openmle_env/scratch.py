@@ -6,6 +6,7 @@ ends, so that whoever makes the next folder knows which ones were left by killed
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -33,32 +34,45 @@ def folder() -> Iterator[Path]:
     root = settings.load().home / NAME
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     root.chmod(0o700)
-    outer = _lock(root)
-    try:
-        fcntl.flock(outer, fcntl.LOCK_EX)  # so that nobody meets a folder that its owner has not locked yet
-        _sweep(root)
+    with _locked(root):  # so that nobody meets a folder that its owner has not locked yet
+        _remove_left(root)
         made = Path(tempfile.mkdtemp(dir=root))
-        inner = _lock(made)
+        inner = _open(made)
         fcntl.flock(inner, fcntl.LOCK_EX)
-    finally:
-        fcntl.flock(outer, fcntl.LOCK_UN)  # a child that was forked meanwhile holds a copy of the descriptor
-        os.close(outer)
     try:
         yield made
     finally:
-        shutil.rmtree(made)
+        shutil.rmtree(made, ignore_errors=True)  # what cannot be removed now is swept up later
         os.close(inner)
 
 
-def _lock(path: Path) -> int:
+def sweep() -> None:
+    """Remove what killed processes left; what cannot be removed now keeps nobody from going on."""
+    root = settings.load().home / NAME
+    with contextlib.suppress(OSError), _locked(root):
+        _remove_left(root)
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    descriptor = _open(root)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked meanwhile holds a copy of the descriptor
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
-def _sweep(root: Path) -> None:
+def _remove_left(root: Path) -> None:
     """Remove the folders whose owners are dead."""
     for left in root.iterdir():
         try:
-            descriptor = _lock(left)
+            descriptor = _open(left)
         except OSError:
             continue  # just removed by its owner, or none of ours
         try:

@@ -117,7 +117,11 @@ def program_sha256(program: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one program may use. Sizes in MiB, times in seconds."""
+    """What one program may use. Sizes in MiB, times in seconds.
+
+    Raises:
+        UsageError: A limit is not a number, or one that no box could keep.
+    """
 
     wall_seconds: float = 120.0
     """From the program's first statement to its end; imports of a warm box do not count."""
@@ -138,7 +142,7 @@ class Limits:
     shm_mb: int = 64
     """Size of ``/dev/shm``."""
     inodes: int = 20_000
-    """Files in each writable folder, where the backend can confine them."""
+    """Files in each writable folder, folders included."""
     log_kb: int = 64
     """KiB kept of each of stdout and stderr: half from the head, half from the tail."""
     artifact_mb: int = 64
@@ -151,6 +155,20 @@ class Limits:
             value = getattr(self, item.name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
                 raise UsageError(f"Limit {item.name}={value!r} must be a positive number below 1e9.")
+            least, most = _BOUNDS.get(item.name, (1, 1e9))
+            if not least <= value <= most:
+                raise UsageError(f"Limit {item.name}={value!r} must be from {least:,} to {most:,.0f}.")
+
+
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "wall_seconds": (0, 1e9),
+    "memory_mb": (32, 1e9),  # what an interpreter and its supervisor need
+    "cpus": (0.01, 1e6),  # with less, a box would not be ready in time
+    "processes": (1, 4_000_000),  # the most that Linux can number
+    "open_files": (16, 1 << 20),  # the most that Linux gives unless told otherwise
+    "inodes": (16, 1e9),
+}
+"""The least and most of a limit; less than a unit would be none at all to the kernel, which reads 0 as no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

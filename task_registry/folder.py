@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from openmle_env.errors import PackError
 from openmle_env.task_registry import files, pack_yaml
 from openmle_env.task_registry.index import PACKS
-from openmle_env.task_registry.pack import PackConfig
+from openmle_env.task_registry.pack import MAX_SLUG, PackConfig
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +88,8 @@ class Pack:
         """
         try:
             with files.opened(self.members[name]) as file:
-                return file.read().decode("utf-8-sig")
+                text = file.read().decode("utf-8-sig")
+            return io.StringIO(text, newline=None).read()  # with line ends of one kind
         except UnicodeDecodeError as error:
             raise PackError(f"{self.members[name]} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
 
@@ -98,17 +100,18 @@ def open_pack(folder: Path) -> Pack:
     Raises:
         PackError: It cannot be used; the message says what is missing and what to do.
     """
-    root = folder.resolve()
-    if not root.is_dir():
+    if not files.is_folder(folder):
         raise PackError(f"{folder} is not a folder. Give the folder of a task pack.")
-    config_path = root / pack_yaml.PACK_FILE
-    if config_path.is_symlink():
-        raise PackError(
-            f"{config_path} is a symbolic link. A task pack holds plain files and folders only: copy it in."
-        )
-    slug = default_slug(root)
-    config = pack_yaml.read(config_path, slug) if config_path.exists() else PackConfig(slug=slug)
-    members = _members(root, config)
+    try:
+        root = folder.resolve()
+        config_path = root / pack_yaml.PACK_FILE
+        if config_path.is_symlink():
+            raise PackError(f"{config_path} is a symbolic link. {_NO_LINKS}")
+        slug = default_slug(root)
+        config = pack_yaml.read(config_path, slug) if config_path.exists() else PackConfig(slug=slug)
+        members = _members(root, config)
+    except OSError as error:
+        raise PackError(f"{error.filename or folder} cannot be read: {error.strerror or error}.") from error
     opened = Pack(root=root, config=config, members=members)
     _check(opened)
     return opened
@@ -121,7 +124,7 @@ def default_slug(root: Path) -> str:
     >>> default_slug(Path("/packs/My Task (2)"))
     'my-task-2'
     """
-    return re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "task"
+    return re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:MAX_SLUG].rstrip("-") or "task"
 
 
 def _members(root: Path, config: PackConfig) -> dict[str, Path]:

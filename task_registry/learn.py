@@ -7,7 +7,7 @@ Rules for a pack that states no ``submission``:
 - A target whose cells are decimal numbers in the sample and the answers is a ``number``: the metric decides what the
   numbers mean.
 - Otherwise, where ``train.csv`` has the column with at most 1,000 different values, and the sample and the answers use
-  no others, it is a ``label`` with these values; else it is ``text``.
+  no others, it is a ``label`` with these values, without blanks around them; else it is ``text``.
 
 A pack without ``rewards`` gets the score of the sample submission and the score of the answers themselves as bounds.
 """
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError, SandboxUnavailableError
+from openmle_env.graders.cells import canonical_id
 from openmle_env.graders.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.grading import gold_submission, make_grader
@@ -84,17 +85,27 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
             f"{'higher' if higher_is_better else 'lower'} is better. Swap them, or correct the metric's direction."
         )
     with _worded(pack, said):
-        trivial = _score(grader, read_bytes(sample, max_bytes=MAX_TASK_BYTES), "the sample submission")
-        gold = _score(grader, gold_submission(answers, submission.as_schema()), "the answers themselves")
-    if math.isclose(gold, trivial) or (gold > trivial) != higher_is_better:
-        raise PackError(
-            f"{pack.slug}: the answers themselves score {gold:g} and the sample submission {trivial:g}, though "
-            f"{'higher' if higher_is_better else 'lower'} is better. Check the metric's direction and the answers."
-        )
+        sample_bytes = read_bytes(sample, max_bytes=MAX_TASK_BYTES)
+        gold_bytes = gold_submission(answers, submission.as_schema())
+        measured = {
+            part: (
+                _score(grader, sample_bytes, part, "the sample submission"),
+                _score(grader, gold_bytes, part, "the answers themselves"),
+            )
+            for part in (Part.VALIDATION, Part.TEST)
+        }
+    for part, (trivial, gold) in measured.items():
+        if math.isclose(gold, trivial) or (gold > trivial) != higher_is_better:
+            raise PackError(
+                f"{pack.slug}: on the {part} part the answers themselves score {gold:g} and the sample submission "
+                f"{trivial:g}, though {'higher' if higher_is_better else 'lower'} is better. Check the metric's "
+                "direction, the answers, and whether the part has rows enough."
+            )
+    worst, best = measured[Part.VALIDATION]
     return Learned(
         submission=submission,
         higher_is_better=higher_is_better,
-        rewards=bounds or Rewards(worst=trivial, best=gold),
+        rewards=bounds or Rewards(worst=worst, best=best),
     )
 
 
@@ -111,13 +122,13 @@ def _worded(pack: Pack, said: list[str]) -> Iterator[None]:
         raise SandboxUnavailableError(f"{pack.slug}: {error}") from error
 
 
-def _score(grader: Grader, submission: bytes, what: str) -> float:
-    grade = grader.grade(submission, Part.VALIDATION)
+def _score(grader: Grader, submission: bytes, part: Part, what: str) -> float:
+    grade = grader.grade(submission, part)
     if grade.score is not None:
         return grade.score
     if grade.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"the metric could not be run: {grade.message}")
-    raise PackError(f"{what} cannot be graded ({grade.status.value}): {grade.message}")
+    raise PackError(f"{what} cannot be graded on the {part} part ({grade.status.value}): {grade.message}")
 
 
 def _read(pack: Pack, path: Path, name: str, *, wanted: tuple[str, ...] | None = None) -> Table:
@@ -134,7 +145,7 @@ def _check_ids(pack: Pack, submission: Submission, sample: Path, answers: Path) 
         table = _read(pack, path, name)
         if missing := [column for column in submission.as_schema().columns if column not in table.names]:
             raise PackError(f"{pack.slug}: {name} lacks the column {missing[0]!r}; it has {', '.join(table.names)}.")
-        found[name] = [cell.strip() for cell in table.columns[submission.id.name]]
+        found[name] = [_one_spelling(cell, submission) for cell in table.columns[submission.id.name]]
     ids = {name: set(cells) for name, cells in found.items()}
     if ids[SAMPLE] != ids[ANSWERS] or len(found[SAMPLE]) != len(found[ANSWERS]):
         raise PackError(
@@ -142,6 +153,11 @@ def _check_ids(pack: Pack, submission: Submission, sample: Path, answers: Path) 
             f"the first, {len(ids[ANSWERS] - ids[SAMPLE])} only in the second, "
             f"{len(found[SAMPLE])} and {len(found[ANSWERS])} rows. Make both from the same list."
         )
+
+
+def _one_spelling(cell: str, submission: Submission) -> str:
+    key = canonical_id(cell, submission.id.column())
+    return key if isinstance(key, str) else cell.strip()
 
 
 def _infer(pack: Pack, sample_path: Path, answers_path: Path, train_path: Path) -> Submission:
@@ -164,7 +180,7 @@ def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path) -> Co
     if all(_DECIMAL.fullmatch(cell.strip()) for cell in used):
         return ColumnBlock(name=name, kind="number")
     train = _read(pack, train_path, "public/train.csv", wanted=(name,)).columns if train_path.exists() else {}
-    labels = {cell for cell in train.get(name, ()) if cell.strip()}
-    if len(labels) <= MAX_LABELS and used <= labels:
+    labels = {label for cell in train.get(name, ()) if (label := cell.strip())}
+    if len(labels) <= MAX_LABELS and {cell.strip() for cell in used} <= labels:
         return ColumnBlock(name=name, kind="label", labels=tuple(sorted(labels)))
     return ColumnBlock(name=name, kind="text")

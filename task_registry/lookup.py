@@ -87,9 +87,9 @@ def load_task(
 
 
 def _open_folder(path: Path) -> Pack:
-    path = settings.whole_path(path, remedy="Give the whole path of the task pack.")
-    if not files.is_folder(path):
+    whole = settings.whole_path(path, remedy="Give the whole path of the task pack.")
+    if not files.is_folder(whole):
         raise UnknownNameError(
             f"There is no folder {str(path)!r}. Give the folder of a task pack, or a name that `openmle list` shows."
         )
-    return open_pack(path)
+    return open_pack(whole)

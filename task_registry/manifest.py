@@ -12,20 +12,18 @@ from openmle_env.errors import PackError
 from openmle_env.task_registry import files
 from openmle_env.task_registry.folder import ANSWERS
 from openmle_env.task_registry.pack import Block, Rewards, Submission
-from openmle_env.types import MIB, PublicFile
+from openmle_env.types import PublicFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2
 """Raised when what is prepared changes, so that older caches are made again."""
 MANIFEST = "manifest.json"
 PUBLIC_FOLDER, PUBLIC_FILE = 0o755, 0o644
 """Permissions of what programs see: the user of any container may read it."""
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 """Permissions of the answers' side."""
-MAX_BYTES = 64 * MIB
-"""A larger manifest is none of ours."""
 PREVIEW_LINES = 4
 PREVIEW_CHARACTERS = 240
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".md", ".json", ".jsonl")
@@ -86,7 +84,7 @@ def read(pack_hash: str, public: Path, private: Path) -> Manifest | None:
     """
     try:
         with files.opened(private / MANIFEST) as file:
-            manifest = Manifest.model_validate_json(file.read(MAX_BYTES))
+            manifest = Manifest.model_validate_json(file.read())
         if manifest.format != FORMAT or manifest.pack != pack_hash:
             return None
         listed = {file.name: file.size for file in manifest.files}

@@ -11,18 +11,32 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from openmle_env.graders.cells import check_schema
 from openmle_env.types import Column, ColumnKind, Limits, ResultStatus, SubmissionSchema
 
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+MAX_SLUG = 100
+"""Characters of the longest name of a task."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def _is_slug(value: str) -> str:
-    if not SLUG.fullmatch(value) or len(value) > 100:
-        raise ValueError("should be lower-case letters and digits, joined by '-', '_' or '.', such as 'house-prices'")
+    if not SLUG.fullmatch(value) or len(value) > MAX_SLUG:
+        raise ValueError(
+            f"should be up to {MAX_SLUG} lower-case letters and digits, joined by '-', '_' or '.', as in 'house-prices'"
+        )
     return value
 
 
@@ -49,14 +63,15 @@ Slug = Annotated[str, AfterValidator(_is_slug)]
 InsidePath = Annotated[str, AfterValidator(_is_inside)]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(strict=True, ge=1)]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Number = Annotated[float, Field(strict=True)]
+Seconds = Annotated[float, Field(strict=True, gt=0, lt=1e9)]
 Sha256 = Annotated[str, AfterValidator(_is_sha256)]
 
 
 class Block(BaseModel):
     """Base of every block: unknown keys are refused and values never change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Metric(Block):
@@ -64,7 +79,7 @@ class Metric(Block):
 
     name: Text = "pack"
     """One of our metrics (``accuracy``), or ``pack`` for the pack's own ``utils/metric.py``."""
-    higher_is_better: bool | None = None
+    higher_is_better: StrictBool | None = None
     """The direction. Left out, it is asked of the metric; stated, it must agree with it."""
 
 
@@ -108,6 +123,9 @@ class ColumnBlock(Block):
             raise ValueError(f"'labels' belongs to columns of kind 'label', and this one is of kind {self.kind!r}")
         if len(set(self.labels)) != len(self.labels):
             raise ValueError("'labels' holds a value twice")
+        for label in self.labels:
+            if not label or label != label.strip():
+                raise ValueError(f"the label {label!r} is empty or has blanks around it, and no cell is read as such")
         return self
 
     def column(self) -> Column:
@@ -128,6 +146,7 @@ class Submission(Block):
         names = [self.id.name, *(target.name for target in self.targets)]
         if len(set(names)) != len(names):
             raise ValueError("two columns have the same name")
+        check_schema(self.as_schema())
         return self
 
     def as_schema(self) -> SubmissionSchema:
@@ -172,19 +191,35 @@ class Budget(Block):
 
     programs: Count = 8
     """How many programs may be submitted."""
-    seconds: Annotated[float, Field(strict=True, gt=0, lt=1e9)] = 3600.0
+    seconds: Seconds = 3600.0
     """Wall time of the episode."""
 
 
 class Preparation(Block):
     """What ``utils/prepare.py`` may use."""
 
-    seconds: Annotated[float, Field(strict=True, gt=0, lt=1e9)] = 600.0
+    seconds: Seconds = 600.0
     """Wall time."""
     memory_mb: Count = 4096
     """Memory, in MiB."""
-    disk_mb: Count = 1024
+    disk_mb: Annotated[int, Field(strict=True, ge=1, lt=10**9)] = 1024
     """What it may write, in MiB."""
+
+    @model_validator(mode="after")
+    def _a_box_can_keep_them(self) -> Preparation:
+        self.limits()  # its own check says which value is out of range
+        return self
+
+    def limits(self) -> Limits:
+        """The same for a sandbox."""
+        return Limits(
+            wall_seconds=self.seconds,
+            memory_mb=self.memory_mb,
+            file_mb=self.disk_mb,
+            work_mb=self.disk_mb,
+            output_mb=self.disk_mb,
+            artifact_mb=self.disk_mb,
+        )
 
 
 class Hardware(Block):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 import reprlib
+from datetime import date
 from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
@@ -10,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from yaml.composer import ComposerError
 
 from openmle_env.errors import PackError, unknown_name
+from openmle_env.task_registry import files
 from openmle_env.task_registry.pack import PackConfig
 
 if TYPE_CHECKING:
@@ -18,6 +22,19 @@ if TYPE_CHECKING:
 
 PACK_FILE = "pack.yaml"
 MAX_BYTES = 1 << 20
+
+_WANTED = {
+    "model_type": "should be a block of 'key: value' lines",
+    "dict_type": "should be a block of 'key: value' lines",
+    "tuple_type": "should be a list, such as [a, b]",
+    "string_type": "should be text",
+    "string_too_short": "should not be empty",
+    "bool_type": "should be true or false",
+    "too_short": "needs an entry",
+}
+"""What pydantic asks for, in the words of YAML, by the kind of its fault."""
+_NUMBER_KINDS = frozenset({"float_type", "int_type", "value_error"})
+_EXPONENT = re.compile(r"([+-]?)([0-9]+\.?[0-9]*)[eE]([+-]?[0-9]+)")
 
 Location = tuple[int | str, ...]
 
@@ -30,13 +47,11 @@ def read(path: Path, default_slug: str) -> PackConfig:
             what depends on another value is only looked at where that one is right.
     """
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             raw = file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
             raise PackError(f"{path} is larger than {MAX_BYTES} bytes. A pack's data belongs beside it, not in it.")
         text = raw.decode("utf-8-sig")
-    except OSError as error:
-        raise PackError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise PackError(f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
     return parse(text, path, default_slug=default_slug)
@@ -65,13 +80,30 @@ def parse(text: str, path: Path, *, default_slug: str) -> PackConfig:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Safe YAML without aliases, which can make a short text endless, and without keys that stand twice."""
+    """Safe YAML without what a pack has no use for.
+
+    Refused are aliases, which can make a short text endless; tags, since the key says already what a value is; keys
+    that stand twice; and escapes for what no text file can hold.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it untyped
             raise ComposerError(problem="an alias ('*name') stands for a value; write the value out", problem_mark=mark)
-        return super().compose_node(parent, index)
+        tag = getattr(self.peek_event(), "tag", None)  # type: ignore[no-untyped-call]  # as above
+        node = super().compose_node(parent, index)
+        if node is not None and tag is not None:
+            raise ComposerError(
+                problem=f"the tag {tag!r} says what a value is; leave it out", problem_mark=node.start_mark
+            )
+        return node
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node = super().compose_scalar_node(anchor)
+        if self.NON_PRINTABLE.search(node.value):
+            problem = "an escape stands for a control character or half of a character; leave it out"
+            raise ComposerError(problem=problem, problem_mark=node.start_mark)
+        return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
@@ -118,15 +150,26 @@ def _explain(
     if kind == "lacks":
         return line, f"{place}.{message}"
     if kind == "value_error":
-        return line, f"{place}{_shown(value, ' ')}: {message.removeprefix('Value error, ')}"
-    if kind in {"model_type", "dict_type"}:
-        wanted = "should be a block of 'key: value' lines"
-    elif kind == "too_short":
-        wanted = "needs an entry"
-    else:
-        wanted = message.removeprefix("Input ")
-    hint = " Put it in quotes." if kind == "string_type" and isinstance(value, bool | int | float) else ""
-    return line, f"{place}{_shown(value, ' is ')}; it {wanted}.{hint}"
+        text = f"{place}{_shown(value, ' ')}: {message.removeprefix('Value error, ')}"
+        hint = _number_hint(kind, value)
+        return line, f"{text}. {hint}" if hint else text
+    if kind == "invalid_key":
+        return line, f"the key {value!r} is no text. Correct it, or put it in quotes."
+    wanted = _WANTED.get(kind) or message.removeprefix("Input ")
+    unquoted = kind == "string_type" and isinstance(value, bool | int | float | date)
+    hint = "Put it in quotes." if unquoted else _number_hint(kind, value)
+    return line, f"{place}{_shown(value, ' is ')}; it {wanted}. {hint}".rstrip()
+
+
+def _number_hint(kind: str, value: object) -> str:
+    """What to write instead of a number such as ``1e300``, which is text to YAML."""
+    if kind not in _NUMBER_KINDS or not isinstance(value, str) or not (match := _EXPONENT.fullmatch(value)):
+        return ""
+    if math.isinf(float(value)):
+        return ""
+    sign, mantissa, exponent = match.groups()
+    mantissa += "" if "." in mantissa else ".0"
+    return f"To YAML that is text: write {sign}{mantissa}e{'' if exponent[0] in '+-' else '+'}{exponent}."
 
 
 def _is_below(loc: Location, above: Location) -> bool:
@@ -134,7 +177,11 @@ def _is_below(loc: Location, above: Location) -> bool:
 
 
 def _shown(value: object, before: str) -> str:
-    return "" if isinstance(value, dict) else before + reprlib.repr(value)
+    if isinstance(value, dict):
+        return ""
+    if isinstance(value, date):
+        return f"{before}{value}"
+    return before + ("empty" if value is None else reprlib.repr(value))
 
 
 def _find(loc: Sequence[int | str], root: yaml.MappingNode) -> tuple[int, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import stat
 import unicodedata
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ from openmle_env.task_registry.manifest import (
     read_whole,
 )
 from openmle_env.task_registry.on_demand import SandboxOnDemand
-from openmle_env.types import MIB, ArtifactState, Fault, Job, Limits, ResultStatus
+from openmle_env.types import MIB, ArtifactState, Fault, Job, ResultStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -116,6 +116,7 @@ def prepare(
     tell = progress or (lambda _message, _share: None)
     home = settings.load().home
     places = _places(pack)
+    scratch.sweep()
     tell(f"{pack.slug}: verifying", 0.0)
     if not force and _parents_are_right(places) and (manifest := read_whole(pack.hash, places.public, places.private)):
         tell(f"{pack.slug}: ready", 1.0)
@@ -193,15 +194,7 @@ def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress)
 
 def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
     allowed = pack.config.preparation
-    limits = Limits(
-        wall_seconds=allowed.seconds,
-        memory_mb=allowed.memory_mb,
-        file_mb=allowed.disk_mb,
-        work_mb=allowed.disk_mb,
-        output_mb=allowed.disk_mb,
-        artifact_mb=allowed.disk_mb,
-        inodes=2 * MAX_FILES,
-    )
+    limits = replace(allowed.limits(), inodes=2 * MAX_FILES)
     if isinstance(sandbox, ScriptedSandbox):
         raise UsageError(
             f"{pack.slug} is not prepared, and the scripted sandbox runs no code. Prepare it in another one first: "
@@ -223,7 +216,8 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
         raise PreparationError(
             f"{pack.slug}: {PREPARE_SCRIPT} failed ({execution.status.value}): {execution.reason}\n{tail}".rstrip()
         )
-    if DONE not in execution.artifacts:
+    done = execution.artifacts.get(DONE)
+    if done is None or done.state is ArtifactState.MISSING:
         raise PreparationError(
             f"{pack.slug}: {PREPARE_SCRIPT} ended its process before prepare() returned, so what it wrote may be cut. "
             "Let it return; call neither sys.exit nor os._exit."

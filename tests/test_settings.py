@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from openmle_env import settings
+from openmle_env.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +41,34 @@ def test_variables_stand_above_defaults(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_the_cache_folder_has_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert settings.load().home == Path.home() / ".cache" / "openmle_env"
+
+
+@pytest.mark.parametrize(("name", "asked"), [("OPENMLE_HOME", "HOME"), ("OPENMLE_RUNS", "RUNS")])
+def test_a_home_folder_that_is_not_known_is_wrong_use(monkeypatch: pytest.MonkeyPatch, name: str, asked: str) -> None:
+    monkeypatch.setenv(name, "~nosuchuser/x")
+    with pytest.raises(UsageError, match=rf"'~nosuchuser/x' begins with is not known. Set OPENMLE_{asked}"):
+        settings.load()
+
+
+def test_a_user_without_a_home_needs_one_only_for_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def unknown(uid: int) -> NoReturn:
+        raise KeyError(uid)
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with pytest.raises(UsageError, match="Set OPENMLE_HOME"):
+        settings.load()
+    monkeypatch.setenv("OPENMLE_HOME", str(tmp_path))
+    assert settings.load().home == tmp_path
+
+
+def test_a_current_folder_that_is_gone_is_wrong_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(UsageError, match="Set OPENMLE_RUNS to a whole path"):
+        settings.load()
 
 
 def test_an_unknown_variable_is_ignored_and_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

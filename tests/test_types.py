@@ -61,6 +61,24 @@ def test_limits_are_positive_numbers(value: object) -> None:
         Limits(wall_seconds=value)  # type: ignore[arg-type]  # that is the test
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("memory_mb", 31),
+        ("cpus", 0.001),
+        ("processes", 0.5),
+        ("processes", 1e8),
+        ("open_files", 15),
+        ("open_files", 1e8),
+        ("inodes", 0.9),
+        *((name, 0.001) for name in ("file_mb", "work_mb", "output_mb", "shm_mb", "log_kb", "artifact_mb")),
+    ],
+)
+def test_limits_that_no_box_could_keep_are_refused(name: str, value: float) -> None:
+    with pytest.raises(UsageError, match=rf"Limit {name}=.* must be from"):
+        Limits(**{name: value})  # type: ignore[arg-type]  # a whole number is not needed
+
+
 def test_the_hash_of_a_program_is_that_of_its_utf8() -> None:
     assert program_sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert program_sha256("print('ü')") == hashlib.sha256("print('ü')".encode()).hexdigest()

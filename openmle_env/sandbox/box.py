@@ -98,7 +98,7 @@ class Box(Protocol):
         ...
 
     def kill(self) -> None:
-        """End every process of the box; idempotent, from any thread, without waiting for long."""
+        """Cut the box off, so that it ends by itself; idempotent, from any thread, without waiting. See `close`."""
         ...
 
     def close(self) -> Aftermath:

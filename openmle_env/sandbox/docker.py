@@ -259,8 +259,7 @@ def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
         memswap_limit=memory,
         cpu_period=100_000,
         cpu_quota=max(1000, int(limits.cpus * 100_000)),  # unlike nano_cpus, may be more than the machine has
-        ulimits=[
-            Ulimit(name="nofile", soft=int(limits.open_files), hard=int(limits.open_files)),
+        ulimits=[  # that on open files the program's process sets itself: the supervisor needs its own
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="memlock", soft=1 << 16, hard=1 << 16),
         ],

@@ -106,6 +106,10 @@ def _knock(host: str) -> None:
         with socket.socket(socket.AF_UNIX) as knock:
             knock.settimeout(GREET_SECONDS)
             knock.connect(host.removeprefix("unix://"))
+            knock.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")  # an engine that is stopped takes connections all the same
+            with knock.makefile("rb") as answer:
+                if not answer.read():
+                    raise ConnectionError("it closed the connection")
 
 
 @contextmanager

@@ -25,6 +25,12 @@ def test_given_programs_are_run_in_order_and_the_best_is_selected(openmle, pack,
     assert len((recorded / "steps.jsonl").read_text().splitlines()) == 2
 
 
+def test_an_unknown_users_home_is_wrong_use(openmle, pack, box, write) -> None:
+    result = openmle("run", pack, write(program(RIGHT)), "--runs", "~nosuchuser/x")
+    assert result.code == console.WRONG_USE
+    assert "Give --runs a whole path" in result.stderr
+
+
 def test_table_for_people_shows_status_scores_reason_and_folder(openmle, pack, box, write) -> None:
     result = openmle("run", pack, write(program(RIGHT)), write(program(status="timeout")))
     assert result.code == 1

@@ -41,7 +41,7 @@ def test_thousands_of_ids_are_inserted_without_a_search_for_each(
 
 def test_every_builtin_task_is_registered() -> None:
     for slug, known in index.builtin().items():
-        spec = gymnasium.spec(registration.environment_id(slug))
+        spec = gymnasium.spec(index.environment_id(slug))
         kwargs = json.loads(spec.to_json())["kwargs"]
         assert kwargs == {"task": slug, "pack_version": known.version, "pack_hash": known.hash}
         assert spec.nondeterministic

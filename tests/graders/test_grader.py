@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import stat
 import subprocess
 import sys
@@ -165,6 +166,13 @@ def test_no_look_is_taken_that_cannot_be_recorded(survival: SubmissionSchema, an
     grade = grader.grade(submission(), Part.TEST)
     assert (grade.status, grade.score) == (ResultStatus.SANDBOX_UNCONFIRMED, None)
     assert grader.looks[Part.TEST] == 0
+
+
+def test_a_pipe_in_place_of_the_log_keeps_nobody_waiting(survival: SubmissionSchema, answers: Path) -> None:
+    log = answers.with_name("pipe")
+    os.mkfifo(log)
+    grade = make(survival, answers, looks_log=log).grade(submission(), Part.TEST)
+    assert (grade.status, grade.score) == (ResultStatus.SANDBOX_UNCONFIRMED, None)
 
 
 def test_many_threads(survival: SubmissionSchema, answers: Path, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import logging
+import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,6 +112,10 @@ def test_the_metric_sees_one_part_and_the_box_nothing_else(
         ({"evaluate": "return float('inf')"}, ResultStatus.SCORING_FAILED),
         ({"evaluate": "return 'secret'"}, ResultStatus.SCORING_FAILED),
         ({"evaluate": "return None"}, ResultStatus.SCORING_FAILED),
+        ({"evaluate": "return '0.5'"}, ResultStatus.SCORING_FAILED),
+        ({"evaluate": "return True"}, ResultStatus.SCORING_FAILED),
+        ({"evaluate": "import numpy; return numpy.True_"}, ResultStatus.SCORING_FAILED),
+        ({"evaluate": "return 1j"}, ResultStatus.SCORING_FAILED),
         ({"evaluate": "import os; os._exit(3)"}, ResultStatus.SCORING_FAILED),
         ({"evaluate": "raise SystemExit"}, ResultStatus.SCORING_FAILED),
         ({"higher": "'secret'"}, ResultStatus.METRIC_OR_ANSWER_MISSING),
@@ -171,6 +177,35 @@ def test_a_class_of_another_name_is_accepted_with_a_warning(
     grade = grader(survival, tmp_path, PackMetric(path, process)).grade(SUBMISSION, Part.ALL)
     assert grade.score == 0.75
     assert "does not end in 'Metrics'" in grade.warnings[0]
+
+
+def test_a_metric_cannot_warn_in_its_own_words(
+    survival: SubmissionSchema, tmp_path: Path, process: PlainProcess
+) -> None:
+    result = {
+        "higher_is_better": True,
+        "warnings": ["secret", ["secret"], "class_name"],
+        "score": 0.5,
+        "error": "secret",
+    }
+    code = write(
+        tmp_path,
+        evaluate=f"import os; open(os.environ['OUTPUT_DIR'] + '/result.json', 'w').write({json.dumps(result)!r}); "
+        "os._exit(0)",
+    )
+    grade = grader(survival, tmp_path, PackMetric(code, process)).grade(SUBMISSION, Part.ALL)
+    assert (grade.score, grade.warnings) == (0.5, ("The metric's class has a name that does not end in 'Metrics'.",))
+
+
+@pytest.mark.parametrize("number", ["1", "numpy.float32(1)", "numpy.array([1.0])", "Decimal(1)", "Fraction(1)"])
+def test_numbers_of_any_library_are_scores(
+    survival: SubmissionSchema, tmp_path: Path, process: PlainProcess, number: str
+) -> None:
+    code = write(
+        tmp_path,
+        evaluate=f"import numpy; from decimal import Decimal; from fractions import Fraction; return {number}",
+    )
+    assert grader(survival, tmp_path, PackMetric(code, process)).grade(SUBMISSION, Part.ALL).score == 1.0
 
 
 def test_the_direction_is_asked_once(tmp_path: Path, process: PlainProcess) -> None:
@@ -267,6 +302,8 @@ def wrote(content: bytes) -> Execution:
         (wrote(b'{"higher_is_better": true, "warnings": [], "score": true}'), ResultStatus.SCORING_FAILED),
         (wrote(b'{"higher_is_better": 1, "warnings": [], "score": 1.0}'), ResultStatus.SCORING_FAILED),
         (wrote(b'{"failed": ["validate"]}'), ResultStatus.SCORING_FAILED),
+        (wrote(b'{"higher_is_better": true, "score": ' + b"9" * 5000 + b"}"), ResultStatus.SCORING_FAILED),
+        (wrote(b'{"higher_is_better": true, "warnings": {"class_name": 1}, "score": 0.5}'), ResultStatus.SUCCESS),
         (wrote(b'{"higher_is_better": true, "warnings": [], "score": 0.5}'), ResultStatus.SUCCESS),
     ],
 )
@@ -315,6 +352,8 @@ def test_the_private_log_is_bounded_and_never_follows_a_link(
         log(f"entry {number} " + "x" * 100)
     assert "entry 29" in (tmp_path / "a.log").read_text()
     assert (tmp_path / "a.log").stat().st_size <= 1000
+    os.mkfifo(tmp_path / "pipe")
+    PrivateLog(tmp_path / "pipe")("secret")  # nobody reads it, and nobody waits for that
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     PrivateLog(tmp_path / "link")("secret")
     assert not (tmp_path / "elsewhere").exists()

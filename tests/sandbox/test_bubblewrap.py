@@ -18,6 +18,7 @@ import pytest
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox import bubblewrap, cgroup, channel, conformance, packages
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.sandbox.inside import supervisor
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
 from tests.sandbox.processes import (
@@ -128,6 +129,127 @@ time.sleep(0.5)
     assert run.status is ResultStatus.SUCCESS, run
 
 
+HOLD_IN_SOCKETS = """
+import os, socket, time
+for _ in range(3):
+    os.fork()
+held = []
+while len(held) < 100:
+    {pair}
+    held.append((near, far))
+    near.setblocking(False)
+    try:
+        while True:
+            near.send(bytes(65536))
+    except BlockingIOError:
+        pass
+time.sleep(60)
+"""
+UNIX_PAIR = "near, far = socket.socketpair()"
+TCP_PAIR = """with socket.create_server(("127.0.0.1", 0)) as server:
+        near = socket.create_connection(server.getsockname())
+        far, _ = server.accept()"""
+
+
+@pytest.mark.parametrize("pair", [UNIX_PAIR, TCP_PAIR], ids=["unix", "tcp"])
+def test_what_waits_in_sockets_counts_as_watched_memory(
+    sandbox: BubblewrapSandbox, pair: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in no process's own memory."""
+    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    job = Job(program=HOLD_IN_SOCKETS.format(pair=pair), collect=(), limits=Limits(memory_mb=200, wall_seconds=30))
+    run = sandbox.run(job)
+    assert run.status is ResultStatus.OUT_OF_MEMORY, run
+
+
+def test_nobody_enlarges_the_buffers_of_sockets(sandbox: BubblewrapSandbox) -> None:
+    program = """\
+import socket
+near, far = socket.socketpair()
+for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):
+    try:
+        near.setsockopt(socket.SOL_SOCKET, option, 1 << 20)
+    except PermissionError:
+        print(option)
+"""
+    assert sandbox.run(Job(program=program, collect=())).stdout.split() == ["7", "8", "32", "33"]
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_files_are_counted(sandbox: BubblewrapSandbox, confined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not confined:
+        monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    program = """\
+import os, time
+for number in range({count}):
+    os.mknod(f"/dev/shm/{{number}}")
+time.sleep({seconds})
+"""
+    limits = Limits(inodes=500, wall_seconds=60)
+    few = sandbox.run(Job(program=program.format(count=400, seconds=0.2), collect=(), limits=limits))
+    assert few.status is ResultStatus.SUCCESS, few
+    many = sandbox.run(Job(program=program.format(count=600, seconds=60), collect=(), limits=limits))
+    assert many.status is ResultStatus.CODE_EXECUTION_ERROR, many
+    assert many.reason == "The program made more files than its limit of 500 in one folder."
+
+
+def test_nobody_slows_the_supervisor(sandbox: BubblewrapSandbox) -> None:
+    program = """\
+import ctypes, os
+libc = ctypes.CDLL(None)
+attributes = ctypes.create_string_buffer(48)
+attributes[0], attributes[4] = 48, 5  # the size, and SCHED_IDLE
+print(libc.syscall(314 if os.uname().machine == "x86_64" else 274, 1, attributes, 0))
+for which, who in ((os.PRIO_PROCESS, 1), (os.PRIO_USER, 0)):
+    try:
+        os.setpriority(which, who, 19)
+    except PermissionError:
+        print("priority")
+try:
+    os.sched_setaffinity(1, {0})
+except PermissionError:
+    print("processors")
+os.nice(1)
+os.sched_setaffinity(0, os.sched_getaffinity(0))
+"""
+    run = sandbox.run(Job(program=program, collect=()))
+    assert (run.status, run.stdout.split()) == (ResultStatus.SUCCESS, ["-1", "priority", "priority", "processors"])
+
+
+def test_an_end_after_the_deadline_is_late() -> None:
+    """Where the supervisor, kept from the processor, saw both in one look."""
+    assert supervisor.in_time("exit", 2.1, 2) == "timeout"
+    assert [supervisor.in_time(end, seconds, 2) for end, seconds in (("exit", 1.9), ("memory", 2.1))] == [
+        "exit",
+        "memory",
+    ]
+
+
+WITHOUT_INIT = """
+import ctypes, os, time
+from pathlib import Path
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.sandbox.protocol import CancelToken
+from openmle_env.types import Job, Limits
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans come to this process, which waits for none, as many an init
+sandbox = BubblewrapSandbox()
+for _ in range(3):
+    sandbox.run(Job(program="print(1)", collect=()))
+    sandbox.run(Job(program="while True: pass", collect=(), limits=Limits(wall_seconds=0.1)))
+import threading
+cancel = CancelToken()
+threading.Timer(0.5, cancel.cancel).start()
+sandbox.run(Job(program="while True: pass", collect=()), cancel=cancel)
+children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+print([Path(f"/proc/{child}/stat").read_text() for child in children])
+"""
+
+
+def test_no_zombie_is_left_to_init() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_INIT], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 FORKED = """
 import json, os
 from openmle_env.sandbox import cgroup
@@ -212,10 +334,10 @@ def test_long_logs_are_kept_where_asked_for(sandbox: BubblewrapSandbox) -> None:
     assert 6_144_000 < len(run.stdout) < 6_144_100
 
 
-def test_too_little_memory_to_start(sandbox: BubblewrapSandbox) -> None:
-    if sandbox.confinement().memory == "cgroup":
-        with pytest.raises(UsageError, match="1 MiB is too small"):
-            sandbox.run(Job(program="pass", limits=Limits(memory_mb=1)))
+def test_the_least_of_every_limit_starts_a_program(sandbox: BubblewrapSandbox) -> None:
+    sizes = dict.fromkeys(("file_mb", "work_mb", "output_mb", "shm_mb", "log_kb", "artifact_mb"), 1)
+    limits = Limits(memory_mb=32, processes=1, open_files=16, inodes=16, **sizes)
+    assert sandbox.run(Job(program="print(1)", collect=(), limits=limits)).status is ResultStatus.SUCCESS
 
 
 def test_folders_of_artifacts(sandbox: BubblewrapSandbox) -> None:
@@ -389,13 +511,22 @@ def test_killing_the_driver_leaves_nothing() -> None:
 
 AS_USER = """
 import json
+FILL_COVERS = '''
+import os, sklearn, time
+folder = os.path.dirname(sklearn.__file__) + "/tests"
+os.chmod(folder, 0o777)
+for number in range(600):
+    os.mknod(f"{folder}/{number}")
+time.sleep(60)
+'''
 from openmle_env.sandbox import conformance
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
-from openmle_env.types import Job
+from openmle_env.types import Job, Limits
 sandbox = BubblewrapSandbox()
 results = {result.name: result.detail for result in conformance.check(sandbox)}
 run = sandbox.run(Job(program="import os; print(os.getuid(), os.getgid(), os.getgroups())", collect=()))
-print(json.dumps([results, run.stdout]))
+covers = sandbox.run(Job(program=FILL_COVERS, collect=(), limits=Limits(inodes=500)))
+print(json.dumps([results, run.stdout, covers.reason]))
 """
 
 
@@ -433,10 +564,11 @@ def test_as_an_ordinary_user(unavailable: Callable[[str], NoReturn]) -> None:
     if "No permissions to create new namespace" in done.stderr or "uid map" in done.stderr:
         unavailable(f"ordinary users may not make namespaces here: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr
-    results, stdout = json.loads(done.stdout)
+    results, stdout, covers = json.loads(done.stdout)
     assert {name: detail for name, detail in results.items() if detail} == {}
     assert len(results) == len(CASES) + 2
     assert stdout.startswith("10001 10001 ")
+    assert covers == "The program made more files than its limit of 500 in one folder."
 
 
 def test_inputs_that_the_program_could_not_read(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_a_whole_report_in_any_pieces(piece: int) -> None:
         (artifact("a", 1 << 21), "more artifacts"),
         (artifact("a", -1), "without a size"),
         (artifact("a", 1, "great"), "without name and state"),
+        (artifact("a" * 4097, 1), "a longer name"),
         (frame(b"A", b"[]"), "not an object"),
         (frame(b"F", b"{"), "not JSON"),
         (frame(b"F", b"[" * 100_000), "not JSON"),
@@ -128,7 +129,11 @@ def test_encoded_job() -> None:
     assert header["memory_bytes"] == 100 << 20
     assert header["rlimits"]["NPROC"] == 9
     assert header["rlimits"]["AS"] > 4 * (100 << 20)
+    assert (
+        header["rlimits"]["NOFILE"] * 256 <= 1 << 18
+    )  # descriptors of all processes are bounded, as nobody sees pipes
     assert data[4 + length :] == struct.pack(">I", 2) + "π".encode()
     confined = json.loads(encode_job(Job(program=""), watch_memory=False, processes=None)[4:].partition(b"\0")[0])
     assert confined["memory_bytes"] is None
     assert not confined["rlimits"].keys() & {"AS", "NPROC"}
+    assert confined["rlimits"]["NOFILE"] == 4096

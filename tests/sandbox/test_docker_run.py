@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
-from openmle_env.sandbox import docker, engine, reaper
+from openmle_env.sandbox import box, docker, engine, reaper
 from openmle_env.sandbox.docker import AttachedStream, Container, DockerSandbox
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import Fault, Job, Limits, ResultStatus
@@ -125,13 +125,28 @@ def test_a_box_is_configured_as_the_job_says(docker_sandbox):
     assert host["SecurityOpt"][1].startswith('seccomp={"defaultAction": "SCMP_ACT_ERRNO"')
     assert (host["Memory"], host["MemorySwap"]) == (300 << 20, 300 << 20)
     assert (host["CpuQuota"], host["CpuPeriod"], host["PidsLimit"]) == (150_000, 100_000, 51)
-    assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"nofile": 100, "core": 0, "memlock": 65536}
+    assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"core": 0, "memlock": 65536}
     assert sorted(host["Tmpfs"]) == ["/dev/shm", "/output", "/tmp", "/work"]  # noqa: S108  the box's own
     assert f"size={7 << 20},nr_inodes=99" in host["Tmpfs"]["/work"]
     assert (host["LogConfig"]["Type"], host["AutoRemove"]) == ("none", True)
     assert (config["User"], config["OpenStdin"], config["StdinOnce"]) == ("10001:10001", True, True)
     assert config["Labels"][reaper.OWNER_LABEL] == reaper.owner(os.getpid())
     assert not mine()
+
+
+def test_open_files_are_the_programs_own(docker_sandbox):
+    """Few of them do not keep the supervisor from reading deep folders, and many are as many as there may be."""
+    program = """
+import os, resource
+print(resource.getrlimit(resource.RLIMIT_NOFILE))
+os.makedirs("/output/models/" + "d/" * 40)
+open("/output/models/" + "d/" * 40 + "x", "w").write("deep")
+"""
+    few = docker_sandbox.run(Job(program=program, collect=("models/",), limits=Limits(open_files=16)))
+    assert few.stdout == "(16, 16)\n"
+    assert [item.content for item in few.artifacts.values()] == [b"deep"]
+    many = docker_sandbox.run(Job(program=program, collect=(), limits=Limits(open_files=1 << 20)))
+    assert many.status is ResultStatus.SUCCESS
 
 
 def test_memory_filled_through_files_is_the_programs_fault(docker_sandbox):
@@ -294,8 +309,28 @@ DockerSandbox({docker_image!r}).run(Job(program={SLEEP!r}))
     assert wait_until(lambda: not containers(owner))
 
 
+def test_an_engine_that_freezes_in_mid_run_is_no_timeout_of_the_program(
+    docker_image, monkeypatch, tmp_path, unavailable
+):
+    monkeypatch.setattr(box, "GRACE_SECONDS", 2.0)
+    monkeypatch.setattr(engine, "GREET_SECONDS", 2)
+    with cut_engine(monkeypatch, tmp_path, unavailable) as cut, ThreadPoolExecutor(1) as pool:
+        job = Job(program=SLEEP, limits=Limits(wall_seconds=2))
+        running = pool.submit(DockerSandbox(docker_image).run, job)
+        assert wait_until(lambda: SLEEP.encode() in cut.seen)  # the job is in the box
+        cut.freeze()
+        execution = running.result(PATIENCE)
+    assert execution.status is ResultStatus.SANDBOX_UNCONFIRMED, execution
+    assert "engine does not answer" in execution.reason
+    assert any("may be left" in note for note in execution.notes)
+    assert wait_until(lambda: not mine())
+
+
 class Cut:
-    """A socket in front of the engine that can be cut: all connections end, and no new one is taken."""
+    """A socket in front of the engine that can be cut: all connections end, and no new one is taken.
+
+    Frozen it goes on taking connections, and nothing that was sent comes through.
+    """
 
     def __init__(self, path: Path, target: str) -> None:
         self.seen = bytearray()
@@ -304,8 +339,12 @@ class Cut:
         self._listener.bind(str(path))
         self._listener.listen()
         self._wake, self._stop = socket.socketpair()
+        self._frozen = False
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
+
+    def freeze(self) -> None:
+        self._frozen = True
 
     def __call__(self) -> None:
         self._stop.close()
@@ -328,6 +367,9 @@ class Cut:
                         pairs |= {client: server, server: client}
                         selector.register(client, selectors.EVENT_READ)
                         selector.register(server, selectors.EVENT_READ)
+                        continue
+                    if self._frozen:
+                        selector.unregister(ready)
                         continue
                     data = ready.recv(1 << 16)
                     with contextlib.suppress(OSError):  # the other side ended first

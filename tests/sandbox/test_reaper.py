@@ -73,10 +73,14 @@ def test_a_container_of_a_dead_owner_is_removed_and_one_of_a_live_owner_is_not(m
 
 
 @pytest.mark.docker
-def test_a_container_past_its_time_is_removed_whoever_owns_it(make):
-    expired = make({**reaper.labels(HOUR), reaper.EXPIRES_LABEL: str(int(time.time()) - 1)})
+def test_a_container_past_its_time_is_removed_unless_its_owner_lives(make):
+    """The clock may have been set since."""
+    past = {reaper.EXPIRES_LABEL: str(int(time.time()) - 1)}
+    elsewhere = make({**past, reaper.OWNER_LABEL: "another-boot/pid:[1] 1 1"})
+    unknown = make(past)
+    of_live = make({**reaper.labels(HOUR), **past})
     reaper.gc()
-    assert not exists(expired)
+    assert [exists(item) for item in (elsewhere, unknown, of_live)] == [False, False, True]
 
 
 @pytest.mark.docker

@@ -63,6 +63,11 @@ def test_success() -> None:
             "The program used more than its limit of 512 MiB of memory.",
         ),
         (
+            {"end": "files", "exit_code": -9},
+            ResultStatus.CODE_EXECUTION_ERROR,
+            "The program made more files than its limit of 20,000 in one folder.",
+        ),
+        (
             {"end": "timeout", "exit_code": -9},
             ResultStatus.TIMEOUT,
             "The program ran longer than its limit of 30 s.",
@@ -94,6 +99,13 @@ def test_a_box_without_its_last_word() -> None:
     assert outcome(Report(failure="The box ended."))[0] is ResultStatus.SANDBOX_UNCONFIRMED
     assert outcome(Report(failure="The box ended."), Aftermath(oom_kills=1))[0] is ResultStatus.OUT_OF_MEMORY
     assert outcome(Report(failure="deadline"))[0] is ResultStatus.TIMEOUT
+
+
+@pytest.mark.parametrize("failure", ["deadline", "The box ended."])
+def test_an_engine_that_does_not_answer_is_no_fault_of_the_program(failure: str) -> None:
+    status, reason = outcome(Report(failure=failure), Aftermath(unreachable=True))
+    assert status is ResultStatus.SANDBOX_UNCONFIRMED
+    assert "the engine does not answer" in reason
 
 
 def test_success_without_a_submission_where_none_is_collected() -> None:

@@ -58,7 +58,18 @@ TRAIN, SAMPLE, ANSWERS = "data/public/train.csv", "data/public/sample_submission
 
 def test_ids_with_leading_zeros_are_text(make_pack, finished, box):
     changes = {name: finished[name].replace("\n", "\n0")[:-1] for name in (SAMPLE, ANSWERS)}
+    changes["pack.yaml"] = "split: {method: none}"  # by hash, all dogs fall into one part
     assert schema_of(make_pack, finished, box, changes)[0] == "text"
+
+
+def test_ids_are_compared_in_their_one_spelling(make_pack, finished, box):
+    sample = finished[SAMPLE].replace(",cat", ".0,cat")
+    assert schema_of(make_pack, finished, box, {SAMPLE: sample})[0] == "integer"
+
+
+def test_blanks_around_labels_are_no_part_of_them(make_pack, finished, box):
+    changes = {name: finished[name].replace(",cat", ", cat") for name in (TRAIN, ANSWERS)}
+    assert schema_of(make_pack, finished, box, changes)[1] == [("label", ("cat", "dog"))]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +106,7 @@ def test_the_answers_may_have_more_columns(make_pack, finished, box):
         ({SAMPLE: "id\n3\n"}, "at least one target"),
         ({SAMPLE: ""}, "cannot be read"),
         ({ANSWERS: "id,kind\n3,cat\n3,dog,eel\n"}, "cannot be read: Line 3"),
-        ({ANSWERS: "id,kind\n" + "3,cat\n" * 8, SAMPLE: "id,kind\n" + "3,cat\n" * 8}, "twice"),
+        ({ANSWERS: "id,kind\n" + "3,dog\n" * 8, SAMPLE: "id,kind\n" + "3,cat\n" * 8}, "twice"),
         ({"pack.yaml": "metric: {higher_is_better: false}"}, "is False in pack.yaml, and the metric itself says True"),
         ({"pack.yaml": "split: {method: column, column: Part}"}, "Part"),
         ({"pack.yaml": "rewards: {worst: 1, best: 0}"}, "worst=1 to best=0 in pack.yaml, though higher is better"),
@@ -127,6 +138,27 @@ def test_contradictions_are_found_when_it_is_prepared(make_pack, finished, box, 
 def test_a_metric_that_cannot_tell(make_pack, finished, box, *, old, new, message):
     assert old in finished["utils/metric.py"]
     changes = {"utils/metric.py": finished["utils/metric.py"].replace(old, new)}
+    with pytest.raises(PackError, match=message):
+        prepare(make_pack(finished, changes), sandbox=box)
+
+
+WORDS = ["validation"] * 4 + ["test"] * 4
+
+
+@pytest.mark.parametrize(
+    ("answers", "addition", "message"),
+    [
+        ("dog dog cat cat cat cat cat cat", "", "on the test part the answers themselves score 1 and the sample"),
+        ("dog dog cat cat dog dog cat cat", "assert 3 in list(y_true['id'])", "cannot be graded on the test part"),
+    ],
+)
+def test_the_test_part_is_tried_too(make_pack, finished, box, *, answers, addition, message):
+    rows = [f"{cell},{word}" for cell, word in zip(answers.split(), WORDS, strict=True)]
+    changes = {
+        ANSWERS: table("id,kind,Part", *rows),
+        "pack.yaml": "split: {method: column, column: Part}",
+        "utils/metric.py": METRIC.replace("return float", f"{addition}\n        return float"),
+    }
     with pytest.raises(PackError, match=message):
         prepare(make_pack(finished, changes), sandbox=box)
 

@@ -36,12 +36,19 @@ def test_folders_are_found(write_pack, finished, monkeypatch):
         ("./nothing", "no folder 'nothing'"),
         ("/nothing/\0", "no folder"),
         ("/" + "x" * 5000, "no folder"),
+        ("OpenMLE/titanic-v9", "Did you mean 'OpenMLE/titanic-v0'"),
+        ("OpenMLE/titanic-v00", "Did you mean 'OpenMLE/titanic-v0'"),
     ],
 )
 def test_unknown_names_are_told_what_is_known(write_pack, finished, monkeypatch, *, name, message):
     monkeypatch.chdir(write_pack(finished).parent)
     with pytest.raises(UnknownNameError, match=message):
         find(name)
+
+
+def test_an_unknown_users_home_is_wrong_use():
+    with pytest.raises(UsageError, match="'~nosuchuser/x' begins with is not known"):
+        find("~nosuchuser/x")
 
 
 def test_no_name_is_wrong_use():

@@ -84,6 +84,39 @@ def test_a_linked_description_is_not_followed(write_pack, unfinished, tmp_path):
         open_pack(root)
 
 
+def test_a_long_folder_name_still_gives_a_pack(write_pack, unfinished):
+    assert (
+        open_pack(
+            write_pack(
+                unfinished,
+                {"pack.yaml": None, "data/public/description.md": "x"} | {"utils/metric.py": "x = 1"},
+                name="x" * 101,
+            )
+        ).slug
+        == "x" * 100
+    )
+
+
+def test_a_name_that_is_no_utf8_is_refused(write_pack, unfinished):
+    root = write_pack(unfinished)
+    (root / os.fsdecode(b"utils/\xff.py")).write_text("")
+    with pytest.raises(PackError, match="is not UTF-8"):
+        open_pack(root)
+
+
+def test_a_loop_of_links_is_no_folder(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(PackError, match="is not a folder"):
+        open_pack(tmp_path / "loop")
+
+
+def test_a_pipe_as_pack_yaml_is_refused(write_pack, unfinished):
+    root = write_pack(unfinished, {"pack.yaml": None})
+    os.mkfifo(root / "pack.yaml")
+    with pytest.raises(PackError, match="named pipe"):
+        open_pack(root)
+
+
 def test_pipes_are_refused(write_pack, unfinished):
     root = write_pack(unfinished)
     os.mkfifo(root / "raw/pipe")
@@ -110,7 +143,16 @@ def test_the_hash_is_the_same_in_any_place(write_pack, unfinished):
     assert open_pack(write_pack(unfinished, name="a")).hash == open_pack(write_pack(other, name="b")).hash
 
 
-@pytest.mark.parametrize(("folder", "slug"), [("My Task (2)", "my-task-2"), ("titanic", "titanic"), ("???", "task")])
+@pytest.mark.parametrize(
+    ("folder", "slug"),
+    [
+        ("My Task (2)", "my-task-2"),
+        ("titanic", "titanic"),
+        ("???", "task"),
+        ("x" * 99 + "-y", "x" * 99),
+        ("x" * 255, "x" * 100),
+    ],
+)
 def test_a_folder_gives_a_name(folder, slug):
     assert default_slug(Path("/packs") / folder) == slug
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,43 @@ rewards: {worst: 3, best: 0}
         ("", ["'key: value'"]),
         ("- a", ["'key: value'"]),
         ("{" * 3000, ["not valid YAML"]),
+        ("1: x", ["line 1: the key 1 is no text"]),
+        ("modules: numpy", ["modules is 'numpy'; it should be a list"]),
+        ("metric: {higher_is_better: 1}", ["metric.higher_is_better is 1; it should be true or false."]),
+        ("metric:", ["metric is empty; it should be a block"]),
+        ("version: ''", ["version is ''; it should not be empty."]),
+        ("version: 2024-01-01", ["version is 2024-01-01; it should be text. Put it in quotes."]),
+        ('title: "\\ud800"', ["line 1, column 8", "half of a character"]),
+        ('"\\ud800": x', ["line 1, column 1", "half of a character"]),
+        ('title: "\\e[31m"', ["a control character"]),
+        ('modules: [numpy, "\\udcff"]', ["half of a character"]),
+        ("title: !!timestamp 5", ["line 1, column 8", "timestamp", "leave it out"]),
+        ("title: !!bool z", ["bool", "leave it out"]),
+        ("metric: !!map {name: accuracy}", ["map", "leave it out"]),
+        (
+            "references: [{name: a, title: b, program: p.py, tolerance: .inf}]",
+            ["references[0].tolerance is inf", "finite"],
+        ),
+        ("budget: {seconds: .nan}", ["budget.seconds is nan"]),
+        ("split: {validation_fraction: .nan}", ["split.validation_fraction is nan"]),
+        ("preparation: {memory_mb: 1}", ["preparation", "memory_mb=1", "must be"]),
+        ("preparation: {memory_mb: " + 30 * "9" + "}", ["preparation", "memory_mb=9", "below 1e9"]),
+        ("preparation: {disk_mb: " + 30 * "9" + "}", ["preparation.disk_mb", "less than 1000000000"]),
+        ("preparation: {disk_mb: " + 5000 * "9" + "}", ["not valid YAML"]),
+        ("limits: {memory_mb: 1}", ["limits", "memory_mb=1", "must be"]),
+        ("limits: {memory_mb: " + 30 * "9" + "}", ["limits", "below 1e9"]),
+        ("rewards: {worst: 0, best: 1e300}", ["rewards.best is '1e300'", "To YAML that is text: write 1.0e+300."]),
+        ("rewards: {worst: -1.5E7, best: 1}", ["write -1.5e+7."]),
+        ("limits: {cpus: 1e-1}", ["limits.cpus '1e-1': should be a number. To YAML that is text: write 1.0e-1."]),
+        (
+            "submission: {id: {name: a, kind: text}, targets: [{name: b, kind: label, labels: ['']}]}",
+            ["submission.targets[0]", "the label '' is empty"],
+        ),
+        (
+            "submission: {id: {name: a, kind: text}, targets: [{name: b, kind: label, labels: [a, ' b']}]}",
+            ["submission.targets[0]", "the label ' b'", "blanks around it"],
+        ),
+        ("submission: {id: {name: ' a', kind: text}, targets: [{name: b, kind: text}]}", ["submission", "' a'"]),
     ],
 )
 def test_faults_say_where_and_what(text, expected):
@@ -133,7 +171,11 @@ def test_files_that_are_no_text(tmp_path):
         read(path, "pets")
     path.unlink()
     path.mkdir()
-    with pytest.raises(PackError, match="cannot be read"):
+    with pytest.raises(PackError, match="a folder where a file should be"):
+        read(path, "pets")
+    path.rmdir()
+    os.mkfifo(path)
+    with pytest.raises(PackError, match="named pipe"):
         read(path, "pets")
 
 

@@ -21,6 +21,7 @@ from openmle_env.errors import (
     PackError,
     PreparationError,
     SandboxUnavailableError,
+    UsageError,
 )
 from openmle_env.task_registry import files
 from openmle_env.task_registry.folder import open_pack
@@ -94,7 +95,8 @@ def test_a_pack_that_only_its_owner_may_read(make_pack, unfinished, box, home):
     box.run = run
     assert prepare(pack, sandbox=box) == open_
     assert seen == [("/data/raw", 0o755, {0o644}), ("/pack", 0o755, {0o644})] * 2
-    assert sorted(path.name for path in home.iterdir()) == ["answers", "data", "locks"]
+    assert sorted(path.name for path in home.iterdir()) == ["answers", "data", "locks", "scratch"]
+    assert list((home / "scratch").iterdir()) == []
 
 
 def test_a_second_time_nothing_runs_and_nothing_is_written(make_pack, unfinished, box, home):
@@ -117,7 +119,6 @@ def test_looking_makes_nothing(make_pack, unfinished, home):
 
 def _change(path: Path) -> None:
     content = path.read_bytes()
-    path.chmod(0o644)
     path.write_bytes(content[:-2] + b"!" + content[-1:])
 
 
@@ -178,6 +179,81 @@ def test_a_file_where_a_folder_should_be(make_pack, unfinished, box, home):
     (prepared.public / "train.csv").unlink()
     (prepared.public / "train.csv").mkdir()
     assert (prepare(pack, sandbox=box).public / "train.csv").is_file()
+
+
+@pytest.mark.parametrize("bits", [0o000, 0o600, 0o700, 0o777])
+@pytest.mark.parametrize("place", ["file", "folder", "answers", "tree"])
+def test_permissions_that_were_changed_are_given_back(make_pack, unfinished, box, home, *, bits, place):
+    pack = make_pack(unfinished)
+    whole = prepare(pack, sandbox=box)
+    before = {path: path.lstat().st_mode for path in home.rglob("*")}
+    runs = len(box.jobs)
+    path = {
+        "file": whole.public / "train.csv",
+        "folder": whole.public,
+        "answers": whole.answers,
+        "tree": whole.public.parent,
+    }[place]
+    path.chmod(bits)
+    assert prepare(pack, sandbox=box) == whole
+    assert {path: path.lstat().st_mode for path in home.rglob("*")} == before
+    assert len(box.jobs) == runs
+
+
+def test_an_empty_folder_that_was_added_is_noticed(make_pack, unfinished, box):
+    pack = make_pack(unfinished)
+    whole = prepare(pack, sandbox=box)
+    (whole.public / "extra").mkdir()
+    assert locate(pack) is None
+    assert prepare(pack, sandbox=box).made
+    assert not (whole.public / "extra").exists()
+
+
+def test_pipes_in_the_cache_keep_nobody_waiting(make_pack, unfinished, box, home):
+    pack = make_pack(unfinished)
+    whole = prepare(pack, sandbox=box)
+    for path in (whole.answers.with_name(MANIFEST), whole.public / "train.csv"):
+        path.unlink()
+        os.mkfifo(path)
+        assert locate(pack) is None
+        assert prepare(pack, sandbox=box) == whole
+
+
+def test_what_a_killed_process_left_in_boxes_is_removed_at_the_next_start(make_pack, unfinished, box, home):
+    pack = make_pack(unfinished)
+    prepare(pack, sandbox=box)
+    left = home / "scratch/left/data"
+    left.mkdir(parents=True)
+    (left / "truth.csv").write_text("secret")
+    prepare(pack, sandbox=box)
+    assert not left.parent.exists()
+
+
+def test_what_is_whole_may_lie_where_nothing_can_be_written(make_pack, unfinished, box, home):
+    pack = make_pack(unfinished)
+    whole = prepare(pack, sandbox=box)
+    shutil.rmtree(home / "locks")
+    assert prepare(pack, sandbox=box) == whole
+    assert not (home / "locks").exists()
+
+
+def test_a_fork_does_not_keep_the_lock(make_pack, unfinished, home):
+    (home / "locks").mkdir(parents=True)
+    path, waited = home / "locks/x", []
+    with files.locked(path, lambda: None):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(writing)
+            os.read(reading, 1)
+            os._exit(0)
+    try:
+        with files.locked(path, lambda: waited.append(1)):
+            assert waited == []
+    finally:
+        os.close(writing)
+        os.close(reading)
+        os.waitpid(child, 0)
 
 
 def in_the_cache(home: Path) -> dict[Path, tuple[int, int]]:
@@ -246,16 +322,21 @@ def test_an_episode_reads_on_while_its_data_is_made_again(make_pack, unfinished,
     assert failures == []
 
 
-def test_a_cache_that_cannot_be_read_says_what_to_set(make_pack, unfinished, box, monkeypatch):
+def test_a_cache_that_cannot_be_read_is_made_again(make_pack, unfinished, box, home, monkeypatch):
     pack = make_pack(unfinished)
-    prepare(pack, sandbox=box)
+    whole = prepare(pack, sandbox=box)
+    real = os.open
 
-    def refuse(self):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+    def refuse(path, *arguments, **options):
+        if Path(path) == whole.answers.with_name(MANIFEST):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(InfrastructureError, match=r"manifest\.json cannot be used.*OPENMLE_HOME"):
-        locate(pack)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        assert locate(pack) is None
+        assert prepare(pack, sandbox=box).made
+    assert locate(pack) == whole
 
 
 def test_an_older_format_is_made_again(make_pack, unfinished, box, home):
@@ -295,11 +376,24 @@ SCRIPT_START = "def prepare(raw, public, private):\n"
         ("    (private / 'manifest.json').write_text('{}')\n", PackError, "a name of ours"),
         ("    (private / 'test_answer.csv').unlink()\n", PackError, "has no answers: private/test_answer.csv"),
         ("    (public / 'sample_submission.csv').unlink()\n", PackError, "no sample submission"),
+        ("    raise SystemExit(0)\n", PreparationError, r"ended its process before prepare\(\) returned"),
+        ("    __import__('os')._exit(0)\n", PreparationError, r"ended its process before prepare\(\) returned"),
+        ("    (public / '\\udcff.csv').write_text('x')\n", PackError, "no plain UTF-8. Rename"),
+        ("    (public / 'a\\nb.csv').write_text('x')\n", PackError, "no plain UTF-8. Rename"),
+        (
+            "    (public / 'x.dat').write_bytes((private / 'test_answer.csv').read_bytes())\n",
+            PackError,
+            "public/x.dat is a copy of the hidden answers",
+        ),
     ],
 )
 def test_a_script_that_does_wrong(make_pack, unfinished, box, *, addition, error, message):
     script = unfinished["utils/prepare.py"] + addition
     failing(make_pack(unfinished, {"utils/prepare.py": script}), box, error, message)
+
+
+def test_what_no_box_can_run_is_told_of_the_pack(make_pack, unfinished, home):
+    failing(make_pack(unfinished), Broken(UsageError("too little")), PackError, "'preparation' of pack.yaml allows")
 
 
 def test_a_script_that_hangs(make_pack, unfinished, box):

@@ -14,7 +14,7 @@ that the owner is gone: the supervisor leaves, and the kernel ends every process
 """
 
 # Every import delays every box: no pathlib, no contextlib, and late imports where they can overlap with waiting.
-# ruff: noqa: PTH123, PTH208, SIM105
+# ruff: noqa: PTH116, PTH123, PTH208, SIM105
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from typing import Any, NoReturn
 
 OUTPUT = "/output"
 PROGRAM_PATH = "/work/program.py"
-MEMORY_FOLDERS = ("/work", "/tmp", OUTPUT, "/dev/shm")  # noqa: S108  the box's own
 CHUNK = 1 << 20
 MAX_DEPTH = 64
 """Folders within one another, below a collected folder, that are read back."""
@@ -252,11 +251,13 @@ class Log:
 class Run:
     """One run of the program, from its job to the death of its last process."""
 
-    def __init__(self, child: Child, job: dict[str, Any]) -> None:
+    def __init__(self, child: Child, job: dict[str, Any], folders: list[str]) -> None:
         self.child = child
         self.memory_bytes: int | None = job["memory_bytes"]
         self.files: int = job["files"]
-        self.watched_folders = [folder for folder in MEMORY_FOLDERS if files_in(folder)[1] > self.files]
+        if self.memory_bytes is None:  # what was mounted with a number of files needs no watch
+            folders = [folder for folder in folders if os.statvfs(folder).f_files > self.files]
+        self.folders = folders
         self.logs = {child.stdout: Log(b"O", job["log_bytes"]), child.stderr: Log(b"E", job["log_bytes"])}
         self.open = dict(self.logs)
         self.end = ""
@@ -279,21 +280,17 @@ class Run:
         started = time.monotonic()
         deadline = started + wall_seconds
         look = started
-        looks = self.memory_bytes is not None or bool(self.watched_folders)
         while not self.end:
             now = time.monotonic()
             if now >= deadline:
                 self.end = "timeout"
                 break
-            if looks and now >= look:
+            if self.folders and now >= look:
                 look = now + WATCH_SECONDS
-                if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes):
-                    self.end = "memory"
+                self.end = self._exceeded()
+                if self.end:
                     break
-                if any(files_in(folder)[0] > self.files for folder in self.watched_folders):
-                    self.end = "files"
-                    break
-            wait = min(deadline, look) - now if looks else deadline - now
+            wait = min(deadline, look) - now if self.folders else deadline - now
             for descriptor, _ in self._poll.poll(max(1.0, min(wait, 3600.0) * 1000)):
                 if descriptor == wake:
                     os.read(wake, 4096)
@@ -301,8 +298,7 @@ class Run:
                 else:
                     self._take(descriptor)
         self.seconds = time.monotonic() - started
-        if self.end == "exit" and self.seconds > wall_seconds:
-            self.end = "timeout"  # it kept PID 1 from the processor until after its time
+        self.end = in_time(self.end, self.seconds, wall_seconds)
         self._poll.unregister(wake)
         self._poll.unregister(0)
         self._kill_everything()
@@ -381,9 +377,14 @@ class Run:
             os.close(descriptor)
             del self.open[descriptor]
 
-    def _memory_exceeded(self, limit: int) -> bool:
+    def _exceeded(self) -> str:
+        files, size = usage_of(self.folders)
+        if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes, size):
+            return "memory"
+        return "files" if files > self.files else ""
+
+    def _memory_exceeded(self, limit: int, files: int) -> bool:
         pids = [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-        files = bytes_in_files()
         sockets = bytes_in_sockets()
         total = sum(resident_bytes(pid) for pid in pids) + files + sockets
         if total > limit:
@@ -392,6 +393,11 @@ class Run:
             total = sum(private for private, _ in parts) + max(files, sum(shared for _, shared in parts)) + sockets
         self.peak_bytes = max(self.peak_bytes, total)
         return total > limit
+
+
+def in_time(end: str, seconds: float, wall_seconds: float) -> str:
+    """How a run ended: a program that kept PID 1 from the processor until after its time exited too late."""
+    return "timeout" if end == "exit" and seconds > wall_seconds else end
 
 
 def resident_bytes(pid: str) -> int:
@@ -421,25 +427,36 @@ def proportional_bytes(pid: str) -> tuple[int, int]:
     return (sizes[b"Pss:"] - shared if b"Pss:" in sizes else resident_bytes(pid)), shared
 
 
-def bytes_in_files() -> int:
-    """What lies in the writable folders, which are in memory; files that were deleted but are open count too."""
-    total = 0
-    for folder in MEMORY_FOLDERS:
-        try:
-            found = os.statvfs(folder)
-        except OSError:
-            continue
-        total += (found.f_blocks - found.f_bfree) * found.f_frsize + (found.f_files - found.f_ffree) * FILE_BYTES
-    return total
+def memory_folders() -> list[str]:
+    """Folders in memory that the program may write to, or may allow itself to: those of the box, and covers it owns."""
+    found = []
+    with open("/proc/self/mountinfo") as file:
+        for line in file:
+            left, _, right = line.partition(" - ")
+            if right.startswith("tmpfs "):
+                place, options = left.split()[4:6]
+                if options.startswith("rw"):
+                    found.append(place.replace("\\040", " "))
+    return [place for place in found if _may_be_written(place)]
 
 
-def files_in(folder: str) -> tuple[int, int]:
-    """Files of a folder's file system, open ones that were deleted too: how many there are, how many there may be."""
+def _may_be_written(place: str) -> bool:
     try:
-        found = os.statvfs(folder)
+        entry = os.stat(place)
     except OSError:
-        return 0, 0
-    return found.f_files - found.f_ffree, found.f_files
+        return False
+    return stat.S_ISDIR(entry.st_mode) and (entry.st_uid == os.getuid() or os.access(place, os.W_OK))
+
+
+def usage_of(folders: list[str]) -> tuple[int, int]:
+    """The most files in one of the folders, and the bytes in all of them; what was deleted but is open counts too."""
+    most, size = 0, 0
+    for folder in folders:
+        found = os.statvfs(folder)
+        files = found.f_files - found.f_ffree
+        most = max(most, files)
+        size += (found.f_blocks - found.f_bfree) * found.f_frsize + files * FILE_BYTES
+    return most, size
 
 
 def bytes_in_sockets() -> int:
@@ -629,6 +646,7 @@ def main() -> None:
         child = Child(config)
     except OSError as error:
         give_up(f"The box could not be confined: {error}")
+    folders = memory_folders()  # looked up while the child imports
     child.wait_ready()
     send_json(b"R", {"seconds": round(time.monotonic() - started, 4)})
 
@@ -643,7 +661,7 @@ def main() -> None:
         pass  # the child is dead already; its exit is reported like any other
     os.close(child.job)
 
-    run = Run(child, job)
+    run = Run(child, job, folders)
     run.watch(job["wall_seconds"])
     for log in run.logs.values():
         log.finish()
