@@ -1,7 +1,8 @@
 """Folders for what nobody else may see and nothing may leave behind, such as hidden answers on their way into a box.
 
 Each lies below ``OPENMLE_HOME`` and is locked by the process that made it. A lock ends with its process, however that
-ends, so that whoever makes the next folder knows which ones were left by killed processes, and removes them.
+ends, so that whoever makes the next folder knows which ones were left by killed processes, and removes them. Locks of
+another machine that shares the home may not be seen here: its folders, which have its name, are left alone for a day.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import platform
 import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +25,18 @@ if TYPE_CHECKING:
 
 NAME = "scratch"
 """Of the folder below ``OPENMLE_HOME`` that holds all of them."""
+
+
+FOREIGN_SECONDS = 24 * 3600.0
+"""How old a folder of another machine is, or of this one before it was started anew, when it counts as left."""
+
+
+def machine() -> str:
+    """What this machine is called until it is started again."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return platform.node()
 
 
 @contextmanager
@@ -36,7 +51,7 @@ def folder() -> Iterator[Path]:
     root.chmod(0o700)
     with _locked(root):  # so that nobody meets a folder that its owner has not locked yet
         _remove_left(root)
-        made = Path(tempfile.mkdtemp(dir=root))
+        made = Path(tempfile.mkdtemp(prefix=f"{machine()}-", dir=root))
         inner = _open(made)
         fcntl.flock(inner, fcntl.LOCK_EX)
     try:
@@ -70,8 +85,11 @@ def _open(path: Path) -> int:
 
 def _remove_left(root: Path) -> None:
     """Remove the folders whose owners are dead."""
+    own = f"{machine()}-"
     for left in root.iterdir():
         try:
+            if not left.name.startswith(own) and time.time() - left.stat().st_mtime < FOREIGN_SECONDS:
+                continue
             descriptor = _open(left)
         except OSError:
             continue  # just removed by its owner, or none of ours

@@ -55,8 +55,16 @@ class Learned:
     """Bounds of rewards."""
 
 
-def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> Learned:
+def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand, *, show_trace: bool) -> Learned:
     """Infer what the pack leaves out, and check that its answers can grade.
+
+    Args:
+        pack: The pack.
+        public: Folder of the public files.
+        answers: File of the hidden answers.
+        sandbox: Where the pack's own metric runs.
+        show_trace: Whether an error ends with the metric's own words, which may quote the answers: only for whoever
+            prepares the pack, never where an agent is run.
 
     Raises:
         PackError: Sample submission, answers and what the pack states contradict each other, or the metric does not
@@ -66,9 +74,8 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
     sample = public / SAMPLE.removeprefix("public/")
     submission = pack.config.submission or _infer(pack, sample, answers, public / "train.csv")
     _check_ids(pack, submission, sample, answers)
-    # Whoever prepares a pack is its author, and the submissions are made here: the metric's own words may be shown.
     said: list[str] = []
-    with _worded(pack, said):
+    with _worded(pack, said, show_trace=show_trace):
         grader = make_grader(pack, submission, answers, sandbox.get, details=said.append)
         grader.load()
         higher_is_better = grader.higher_is_better
@@ -84,7 +91,7 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
             f"{pack.slug}: rewards run from worst={bounds.worst:g} to best={bounds.best:g} in pack.yaml, though "
             f"{'higher' if higher_is_better else 'lower'} is better. Swap them, or correct the metric's direction."
         )
-    with _worded(pack, said):
+    with _worded(pack, said, show_trace=show_trace):
         sample_bytes = read_bytes(sample, max_bytes=MAX_TASK_BYTES)
         gold_bytes = gold_submission(answers, submission.as_schema())
         measured = {
@@ -110,13 +117,15 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand) -> 
 
 
 @contextmanager
-def _worded(pack: Pack, said: list[str]) -> Iterator[None]:
-    """Name the task in errors of its grader, and add the end of what its metric said."""
+def _worded(pack: Pack, said: list[str], *, show_trace: bool) -> Iterator[None]:
+    """Name the task in errors of its grader, and add the end of what its metric said, or how to learn it."""
     try:
         yield
     except PackError as error:
         lines = said[-1].strip().splitlines() if said else []
         trace = "".join(f"\n  {line}" for line in lines[-MAX_TRACE_LINES:])
+        if lines and not show_trace:
+            trace = f"\nTo see what the metric said: openmle prepare {pack.address}"
         raise PackError(f"{pack.slug}: {error}{trace}\nThe pack is in {pack.root}.") from error
     except SandboxUnavailableError as error:
         raise SandboxUnavailableError(f"{pack.slug}: {error}") from error

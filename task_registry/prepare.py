@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 SPARE_BYTES = 16 * MIB
 """What is left free beside the data itself."""
 MAX_ERROR_LINES = 15
+MAX_DEPTH = 64
+"""Of folders in prepared data, which is as deep as a sandbox reads back."""
 DONE = "done"
 """What `openmle_env.task_registry.prepare_harness` writes last: a script may end its process with success anywhere."""
 
@@ -91,7 +93,12 @@ def locate(pack: Pack) -> Prepared | None:
 
 
 def prepare(
-    pack: Pack, *, sandbox: Sandbox | None = None, progress: Progress | None = None, force: bool = False
+    pack: Pack,
+    *,
+    sandbox: Sandbox | None = None,
+    progress: Progress | None = None,
+    force: bool = False,
+    show_trace: bool = False,
 ) -> Prepared:
     """Make a task's data, or verify what was made before.
 
@@ -105,6 +112,7 @@ def prepare(
         progress: Told what is being done, and the share that is done, from 0 to 1.
         force: Make the data again, even if it is there and whole. The old data stays until the new is; then only the
             files that differ are replaced, each in one step, so that episodes that run miss no file.
+        show_trace: End an error of the pack's own metric with its own words. They may quote the answers.
 
     Raises:
         PackError: What was made is not what the pack says, or nothing could be graded by it.
@@ -132,7 +140,7 @@ def prepare(
             made = manifest is None
             if manifest is None:
                 with SandboxOnDemand(sandbox) as on_demand:
-                    manifest = _make(pack, places, on_demand, tell)
+                    manifest = _make(pack, places, on_demand, tell, show_trace=show_trace)
     tell(f"{pack.slug}: ready", 1.0)
     return _prepared(places, manifest, made=made)
 
@@ -155,7 +163,7 @@ def _prepared(places: _Places, manifest: Manifest, *, made: bool = False) -> Pre
     return Prepared(public=places.public, answers=answers, manifest=manifest, made=made)
 
 
-def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress) -> Manifest:
+def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress, *, show_trace: bool) -> Manifest:
     _discard(places)  # what a killed process may have left
     try:
         if pack.is_finished:
@@ -176,7 +184,7 @@ def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress)
         _check_hashes(pack, hashes)
         _check_copies(pack, hashes)
         tell(f"{pack.slug}: checking", 0.8)
-        learned = learn.learn(pack, places.new_public, _new_path(places, ANSWERS), sandbox)
+        learned = learn.learn(pack, places.new_public, _new_path(places, ANSWERS), sandbox, show_trace=show_trace)
         manifest = Manifest(
             format=FORMAT,
             pack=pack.hash,
@@ -271,6 +279,8 @@ def _check_names(pack: Pack, contents: Contents) -> None:
             raise PackError(f"{pack.slug}: the prepared file {name!a} has a name that is no plain UTF-8. Rename it.")
         path = PurePosixPath(name)
         hidden = any(part.startswith(".") for part in path.parts)
+        if len(path.parts) > MAX_DEPTH:
+            raise PackError(f"{pack.slug}: {name[:80]!r}... lies more than {MAX_DEPTH} folders deep. Make it flatter.")
         if path.is_absolute() or ".." in path.parts or hidden or path.parts[0] not in {"public", "private"}:
             raise PackError(f"{pack.slug}: the prepared file {name!r} is neither below public/ nor below private/.")
     source = "data/" if pack.is_finished else f"what {PREPARE_SCRIPT} wrote"

@@ -6,6 +6,8 @@ import stat
 import subprocess
 import sys
 import threading
+import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -69,7 +71,8 @@ def test_a_fork_keeps_nobody_waiting(home: Path, monkeypatch: pytest.MonkeyPatch
 
     def fork(root: Path) -> None:
         if not children:
-            children.append(os.fork())
+            with warnings.catch_warnings(action="ignore"):  # newer Pythons warn of forks beside threads
+                children.append(os.fork())
             if children[0] == 0:
                 signal.pause()
 
@@ -87,3 +90,14 @@ def test_a_fork_keeps_nobody_waiting(home: Path, monkeypatch: pytest.MonkeyPatch
     finally:
         os.kill(children[0], signal.SIGKILL)
         os.waitpid(children[0], 0)
+
+
+def test_what_another_machine_made_is_left_alone_for_a_day(home: Path) -> None:
+    new, old = home / "scratch" / "another-1", home / "scratch" / "another-2"
+    for folder in (new, old):
+        folder.mkdir(parents=True)
+    long_ago = time.time() - scratch.FOREIGN_SECONDS - 60
+    os.utime(old, (long_ago, long_ago))
+    scratch.sweep()
+    assert new.exists()
+    assert not old.exists()

@@ -42,7 +42,11 @@ def console(*, stderr: bool = False) -> Console:
     """A rich console that takes no text for markup, so that file names and messages are printed as they are."""
     from rich.console import Console  # 30 ms that `openmle --version` does not need
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich's own way would take the other stream's output along
+
+    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def plain(text: str) -> str:
@@ -103,21 +107,24 @@ def progress(label: str) -> Iterator[Callable[[str, float], None]]:
 def _lines(label: str, shown: Console) -> Iterator[Callable[[str, float], None]]:
     last, started, news, over = "", time.monotonic(), threading.Event(), threading.Event()
 
+    def tell(text: str) -> None:
+        with contextlib.suppress(OSError):  # nobody listens any more; the result is another stream's
+            shown.print(plain(text))
+
     def line(text: str, share: float) -> None:
         nonlocal last
         if text != last:
             last = text
             news.set()
-            shown.print(f"{label}: {text} ({share:.0%})")
+            tell(f"{label}: {text} ({share:.0%})")
 
     def repeat() -> None:
-        with contextlib.suppress(OSError):  # nobody can be told any more
-            while not over.is_set():
-                if not news.wait(SIGN_OF_LIFE_SECONDS):
-                    waited = time.monotonic() - started
-                    shown.print(f"{label}: {last or 'starting'}, still at it after {waited:.0f} s")
-                elif not over.is_set():
-                    news.clear()
+        while not over.is_set():
+            if not news.wait(SIGN_OF_LIFE_SECONDS):
+                waited = time.monotonic() - started
+                tell(f"{label}: {last or 'starting'}, still at it after {waited:.0f} s")
+            elif not over.is_set():
+                news.clear()
 
     repeating = threading.Thread(target=repeat, name="openmle-progress", daemon=True)
     repeating.start()

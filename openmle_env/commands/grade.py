@@ -186,8 +186,8 @@ def _strangers(grader: Grader, submission: Path) -> Iterator[str]:
 def _target(name: str, cells: Sequence[str], kind: str, accepted: Set[ColumnKind]) -> Column:
     """How a target is read: as told, else by the first kind that the metric takes.
 
-    A yes and a no are labels, in any spelling. Integers only where all answers are; other labels last, since a
-    submission may hold a class that the answers lack.
+    A yes and a no, 1 and 0 included, are labels in any spelling, and refuse a third value unless another kind is told.
+    Integers only where all answers are; other labels last, since a submission may hold a class that the answers lack.
     """
     from openmle_env.graders.cells import yes_and_no
 

@@ -27,7 +27,7 @@ def prepare(
     documents = []
     for pack in packs:
         with progress("preparing") as report:
-            prepared = make(pack, progress=report, force=force)
+            prepared = make(pack, progress=report, force=force, show_trace=True)
         documents.append({"task": pack.slug, "version": pack.version, "hash": pack.hash,
                           "made": prepared.made, "public": str(prepared.public)})  # fmt: skip
         if not as_json:

@@ -101,7 +101,8 @@ def _check_runs(folder: Path) -> None:
     if not reason:
         return
     message = f"The episode cannot be recorded in {folder}: {reason}. Name a folder with --runs or OPENMLE_RUNS."
-    raise (UsageError if "is not a folder" in reason else InfrastructureError)(message)
+    is_wrong_use = any(place.exists() and not place.is_dir() for place in (folder, *folder.parents))
+    raise (UsageError if is_wrong_use else InfrastructureError)(message)
 
 
 def _player(files: Sequence[Path], agent: str, programs: int | None, seed: int) -> "tuple[Agent, int | None]":

@@ -187,14 +187,16 @@ def sleeper(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[bytes]]
     started = []
 
     def start(name: str) -> subprocess.Popen[bytes]:
-        shutil.copy(shutil.which("sleep") or "/bin/sleep", tmp_path / name)
-        started.append(subprocess.Popen([str(tmp_path / name), "600"]))
+        # A script, not a copy of `sleep`, which on some systems is one binary of many names and goes by its own.
+        (tmp_path / name).write_text("#!/bin/sh\nread -r _\n")
+        (tmp_path / name).chmod(0o755)
+        started.append(subprocess.Popen([str(tmp_path / name)], stdin=subprocess.PIPE))
         return started[-1]
 
     yield start
     for process in started:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def test_the_engine_that_was_launched_is_stopped(engine_stage, sleeper) -> None:

@@ -204,7 +204,7 @@ def test_a_stated_split_is_used(make_pack, write_pack, finished, box):
 def test_the_author_of_a_metric_learns_what_is_wrong_with_it(make_pack, finished, box, metric, expected):
     pack = make_pack(finished, {"utils/metric.py": metric})
     with pytest.raises(PackError) as caught:
-        prepare(pack, sandbox=box)
+        prepare(pack, sandbox=box, show_trace=True)
     assert str(caught.value).startswith("pets: ")
     assert expected in str(caught.value)
     assert str(pack.root) in str(caught.value)
@@ -233,6 +233,17 @@ def test_faults_of_the_grader_name_task_and_folder(make_pack, finished, box, cha
     assert str(caught.value).startswith("pets: ")
     assert expected in str(caught.value)
     assert f"The pack is in {pack.root}." in str(caught.value)
+
+
+def test_a_broken_metric_quotes_no_answers_where_a_run_prepares_the_task(write_pack, finished, box):
+    metric = METRIC.replace('return "valid"', 'raise ValueError("secret " + ground_truth.to_csv())')
+    pack = write_pack(finished, {"utils/metric.py": metric})
+    with pytest.raises(PackError) as caught:
+        load_task(pack, sandbox=box)
+    assert "secret" not in str(caught.value)
+    assert "openmle prepare" in str(caught.value)
+    with pytest.raises(PackError, match="secret"):
+        prepare(find(pack), sandbox=box, show_trace=True)
 
 
 def test_what_a_metric_says_in_a_run_goes_to_a_private_file_only(write_pack, finished, box, caplog):

@@ -9,12 +9,13 @@ import stat
 import subprocess
 import sys
 import threading
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from openmle_env import settings
+from openmle_env import scratch, settings
 from openmle_env.errors import (
     DiskFullError,
     InfrastructureError,
@@ -222,7 +223,7 @@ def test_pipes_in_the_cache_keep_nobody_waiting(make_pack, unfinished, box, home
 def test_what_a_killed_process_left_in_boxes_is_removed_at_the_next_start(make_pack, unfinished, box, home):
     pack = make_pack(unfinished)
     prepare(pack, sandbox=box)
-    left = home / "scratch/left/data"
+    left = home / f"scratch/{scratch.machine()}-left/data"
     left.mkdir(parents=True)
     (left / "truth.csv").write_text("secret")
     prepare(pack, sandbox=box)
@@ -242,7 +243,8 @@ def test_a_fork_does_not_keep_the_lock(make_pack, unfinished, home):
     path, waited = home / "locks/x", []
     with files.locked(path, lambda: None):
         reading, writing = os.pipe()
-        child = os.fork()
+        with warnings.catch_warnings(action="ignore"):  # newer Pythons warn of forks beside threads
+            child = os.fork()
         if child == 0:
             os.close(writing)
             os.read(reading, 1)
