@@ -187,7 +187,7 @@ class BoxSandbox(ABC):
         except (TimeoutError, ChannelClosed, ProtocolError) as error:
             after = box.close()
             if cancel.cancelled or self._closed:
-                return self._cancelled(cancel, began)
+                return self._cancelled(cancel, began, after)
             if after.oom_kills:
                 raise UsageError(
                     f"A memory limit of {job.limits.memory_mb:g} MiB is too small to start Python."
@@ -200,12 +200,13 @@ class BoxSandbox(ABC):
         report = read_report(channel, job, deadline)
         after = box.close()
         if report.final is None and (cancel.cancelled or self._closed):
-            return self._cancelled(cancel, began)
+            return self._cancelled(cancel, began, after)
         return judge(job, report, after, backend=self.name, total_seconds=time.monotonic() - began)
 
-    def _cancelled(self, cancel: CancelToken, began: float) -> Execution:
+    def _cancelled(self, cancel: CancelToken, began: float, after: Aftermath) -> Execution:
         reason = "The run was cancelled." if cancel.cancelled else "The sandbox was closed during the run."
-        return cancelled(reason, backend=self.name, total_seconds=time.monotonic() - began)
+        seconds = time.monotonic() - began
+        return cancelled(reason, backend=self.name, total_seconds=seconds, notes=after.notes)
 
     async def arun(self, job: Job, *, cancel: CancelToken | None = None) -> Execution:
         """`run` in a thread of its own; cancelling the task kills the box and waits until it is gone."""

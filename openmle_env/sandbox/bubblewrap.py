@@ -32,7 +32,7 @@ from openmle_env.sandbox import cgroup
 from openmle_env.sandbox.arguments import arguments
 from openmle_env.sandbox.box import CLOSE_SECONDS, BoxSandbox
 from openmle_env.sandbox.checks import check_readable
-from openmle_env.sandbox.forks import abandon_in_forks
+from openmle_env.sandbox.forks import abandon_in_forks, no_fork
 from openmle_env.sandbox.layout import USER
 from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.verdict import Aftermath
@@ -146,10 +146,11 @@ class SocketTransport:
 
     def close(self) -> None:
         """Let go of the box; idempotent."""
-        self._end.close()
-        lifeline, self._lifeline = self._lifeline, -1
-        if lifeline >= 0:
-            os.close(lifeline)
+        with no_fork:
+            self._end.close()
+            lifeline, self._lifeline = self._lifeline, -1
+            if lifeline >= 0:
+                os.close(lifeline)
 
     def abandon(self) -> None:
         """See `Abandonable`: closing a copy ends nothing."""
@@ -219,13 +220,27 @@ class BubblewrapBox:
             with self._guard.stderr as pipe:
                 said = _read_to_end(pipe.fileno(), _LEAVE_SECONDS)
                 if not self._has_left(_LEAVE_SECONDS):
-                    os.killpg(self._guard.pid, signal.SIGKILL)
+                    self._kill_inside()
+                    if not self._has_left(_LEAVE_SECONDS):
+                        os.killpg(self._guard.pid, signal.SIGKILL)
                     said += _read_to_end(pipe.fileno(), CLOSE_SECONDS)
         self._said = said.decode(errors="replace").strip()
-        self._has_left(CLOSE_SECONDS)  # killed; only a stuck kernel delays it
+        if not self._has_left(CLOSE_SECONDS):  # killed; only a stuck kernel delays it
+            notes = (*notes, "its processes could not be ended")
         if self._group is not None and not self._group.remove():
             notes = (*notes, "its control group could not be removed")
         return Aftermath(oom_kills=oom_kills, peak_bytes=peak, notes=notes)
+
+    def _kill_inside(self) -> None:
+        """Kill the box's first process, and with it all others of the box; those outside can then leave by themselves.
+
+        The guard's group does not reach it: it has a session of its own. Nor does it end with bubblewrap's process,
+        which as root may not signal the user that the supervisor became.
+        """
+        for monitor in _children(self._guard.pid):
+            for first in _children(monitor):
+                with contextlib.suppress(OSError):  # gone meanwhile
+                    os.kill(first, signal.SIGKILL)
 
     def _has_left(self, seconds: float) -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -235,6 +250,17 @@ class BubblewrapBox:
     def diagnosis(self) -> str:
         """What bubblewrap or the supervisor wrote to standard error."""
         return self._said
+
+
+def _children(pid: int) -> list[int]:
+    """The living children of a process; not from ``/proc/<pid>/task/*/children``, which not every kernel has."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError):
+                if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                    found.append(int(entry.name))
+    return found
 
 
 def _read_to_end(pipe: int, seconds: float) -> bytes:
@@ -255,8 +281,15 @@ def _start(job: Job, group: cgroup.Group | None) -> BubblewrapBox:
     nice = 19 if group and "cpu" in group.controllers else 5  # alone, the lowest would starve on a busy machine
     groups = "\n".join(str(path) for path in group.entrances) if group else ""
     folders = "\n".join(str(path) for path in group.folders) if group else ""
+    processes = _process_limit(job.limits, root=root) if own_limit else None
     try:
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+            files: list[int] = []
+            theirs.callback(_close_all, files)
+            inside = arguments(job, user=user, root=root, nice=nice, files=files)
+            command = ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside]
+            # Until the supervisor's end is closed here: a fork that kept a copy would hide that the box has ended.
+            theirs.enter_context(no_fork)
             near, far = socket.socketpair()
             ours.enter_context(near)
             theirs.enter_context(far)
@@ -264,22 +297,19 @@ def _start(job: Job, group: cgroup.Group | None) -> BubblewrapBox:
             theirs.callback(os.close, lifeline_end)
             transport = SocketTransport(near, lifeline)
             ours.callback(transport.close)
-            files: list[int] = []
-            theirs.callback(_close_all, files)
-            inside = arguments(job, user=user, root=root, nice=nice, files=files)
             guard = subprocess.Popen(
-                ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside],
+                command,
                 stdin=lifeline_end,
                 stdout=far.fileno(),
                 stderr=subprocess.PIPE,
                 pass_fds=files,
                 start_new_session=True,
                 env={"PATH": "/usr/bin:/bin"},
+                bufsize=0,  # its output is read by descriptor
             )
             ours.pop_all()
     except OSError as error:
         raise SandboxUnavailableError(f"No bubblewrap box could be started: {error}") from error
-    processes = _process_limit(job.limits, root=root) if own_limit else None
     return BubblewrapBox(guard, transport, group, processes)
 
 
@@ -308,7 +338,7 @@ def _process_limit(limits: Limits, *, root: bool) -> int:
     mine = int(limits.processes) + 1  # the supervisor is one
     if root or _counts_by_namespace(os.uname().release):
         return mine
-    return mine + 1 + _own_threads()  # bubblewrap's process that waits is one more
+    return mine + 2 + _own_threads()  # the guard and bubblewrap's process that waits are two more
 
 
 def _counts_by_namespace(release: str) -> bool:

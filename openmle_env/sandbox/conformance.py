@@ -231,7 +231,8 @@ if __name__ == "__main__":
         holds=lambda run: run.stdout == "0 7\n[1, 2]\n[3, 4]\n",
     ),
     Case(
-        # The number is the program's own: what the box itself needs does not count.
+        # The number is the program's own: what the box itself needs does not count. Before Linux 5.14 all processes of
+        # an ordinary user are counted together, and the two that wait for the box may leave room for as many more.
         name="number of processes",
         program="""\
 import threading
@@ -247,7 +248,7 @@ print(count)
 """,
         status=ResultStatus.SUBMISSION_MISSING,
         limits=replace(LIMITS, processes=32),
-        holds=lambda run: run.stdout == "32\n",
+        holds=lambda run: run.stdout in ("32\n", "33\n", "34\n"),
     ),
     Case(
         name="read-only system",

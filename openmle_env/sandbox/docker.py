@@ -164,7 +164,8 @@ class Container:
                 _remove(client, self.id)
         except SandboxUnavailableError as error:
             unreachable = True
-            notes.append(f"{error} Container {self.id[:12]} may be left; it is removed when a sandbox next starts.")
+            when = "when a sandbox starts after this process has ended"
+            notes.append(f"{error} Container {self.id[:12]} may be left; it is removed {when}.")
         return Aftermath(oom_kills=oom_kills, notes=tuple(notes), unreachable=unreachable)
 
     def _oom_events(self, client: DockerClient) -> int:

@@ -6,7 +6,9 @@ would keep the box of a driver that was killed.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 import weakref
 from typing import Protocol
 
@@ -21,15 +23,24 @@ class Abandonable(Protocol):
 
 _open: weakref.WeakSet[Abandonable] = weakref.WeakSet()
 
+no_fork = threading.RLock()
+"""Held where descriptors exist that nothing registered here closes: no other thread forks meanwhile.
+
+What starts by `subprocess.Popen` needs no care: it closes what it is not given, and waits for no lock.
+"""
+
 
 def abandon_in_forks(item: Abandonable) -> None:
     """Have ``item`` abandoned in every child that this process forks from now on."""
-    _open.add(item)
+    with no_fork:
+        _open.add(item)
 
 
 def _abandon_all() -> None:
     for item in list(_open):
-        item.abandon()
+        with contextlib.suppress(Exception):  # the others are to be abandoned all the same
+            item.abandon()
+    no_fork.release()
 
 
-os.register_at_fork(after_in_child=_abandon_all)
+os.register_at_fork(before=no_fork.acquire, after_in_parent=no_fork.release, after_in_child=_abandon_all)

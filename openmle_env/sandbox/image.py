@@ -345,11 +345,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 image = ensure(options.name, progress=report)
                 bar.update(task, completed=1.0)
-            others = made_for_others()
     except OpenMLEError as error:
         sys.stderr.write(f"{error}\n")
         return 3 if error.fault is Fault.INFRASTRUCTURE else 2
     sys.stdout.write(f"{chosen(options.name)} is {image}\n")
+    others = []
+    with contextlib.suppress(SandboxUnavailableError):  # the image is there all the same
+        others = made_for_others()
     if others:
         sys.stdout.write(
             "Images of other environments, or of this one before it changed; those that nothing needs can be removed:\n"

@@ -59,9 +59,11 @@ def refuse(job: Job, *, backend: str) -> Execution | None:
     return Execution(status=ResultStatus.CODE_EXECUTION_ERROR, reason=reason, backend=backend)
 
 
-def cancelled(reason: str, *, backend: str, total_seconds: float = 0.0) -> Execution:
+def cancelled(reason: str, *, backend: str, total_seconds: float = 0.0, notes: tuple[str, ...] = ()) -> Execution:
     """The result of a run that its caller ended."""
-    return Execution(status=ResultStatus.CANCELLED, reason=reason, backend=backend, total_seconds=total_seconds)
+    return Execution(
+        status=ResultStatus.CANCELLED, reason=reason, backend=backend, total_seconds=total_seconds, notes=notes
+    )
 
 
 def judge(job: Job, report: Report, after: Aftermath, *, backend: str, total_seconds: float) -> Execution:

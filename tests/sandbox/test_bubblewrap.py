@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
 from tests.sandbox.processes import (
     alive,
+    command_lines,
     control_groups,
     descendants,
     descriptors,
@@ -129,12 +131,46 @@ time.sleep(0.5)
     assert run.status is ResultStatus.SUCCESS, run
 
 
+SHARED_BESIDE_A_FILE = """
+import mmap, os, time
+with open("/tmp/block", "w+b") as file:
+    file.write(bytes({file} << 20))
+    file.flush()
+    view = mmap.mmap(file.fileno(), {file} << 20, flags=mmap.{flags})
+memory = mmap.mmap(-1, {memory} << 20)
+os.fork()
+for block in {touched}:
+    for place in range(0, len(block), 4096):
+        block[place] = 1
+time.sleep({seconds})
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "status"),
+    [
+        ({"file": 80, "memory": 60, "flags": "MAP_SHARED", "touched": "memory, view"}, ResultStatus.SUCCESS),
+        ({"file": 160, "memory": 150, "flags": "MAP_SHARED", "touched": "memory,"}, ResultStatus.OUT_OF_MEMORY),
+        ({"file": 40, "memory": 80, "flags": "MAP_PRIVATE", "touched": "memory, view"}, ResultStatus.OUT_OF_MEMORY),
+    ],
+)
+def test_shared_memory_counts_beside_files(
+    sandbox: BubblewrapSandbox, sizes: dict[str, object], status: ResultStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in no folder, nor are the copies of pages that a process made for itself."""
+    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    seconds = 1 if status is ResultStatus.SUCCESS else 60
+    program = SHARED_BESIDE_A_FILE.format(**sizes, seconds=seconds)
+    run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=200, wall_seconds=20)))
+    assert run.status is status, run
+
+
 HOLD_IN_SOCKETS = """
 import os, socket, time
-for _ in range(3):
+for _ in range({forks}):
     os.fork()
 held = []
-while len(held) < 100:
+while len(held) < {pairs}:
     {pair}
     held.append((near, far))
     near.setblocking(False)
@@ -146,19 +182,30 @@ while len(held) < 100:
 time.sleep(60)
 """
 UNIX_PAIR = "near, far = socket.socketpair()"
-TCP_PAIR = """with socket.create_server(("127.0.0.1", 0)) as server:
-        near = socket.create_connection(server.getsockname())
+TCP_PAIR = """with socket.create_server(("{}", 0), family=socket.{}) as server:
+        near = socket.create_connection(server.getsockname()[:2])
         far, _ = server.accept()"""
+TCP4_PAIR, TCP6_PAIR = TCP_PAIR.format("127.0.0.1", "AF_INET"), TCP_PAIR.format("::1", "AF_INET6")
 
 
-@pytest.mark.parametrize("pair", [UNIX_PAIR, TCP_PAIR], ids=["unix", "tcp"])
+@pytest.mark.parametrize(
+    ("program", "memory_mb"),
+    [
+        (HOLD_IN_SOCKETS.format(forks=3, pairs=100, pair=UNIX_PAIR), 200),
+        (HOLD_IN_SOCKETS.format(forks=0, pairs=40, pair=TCP4_PAIR), 64),  # few, whose buffers grow
+        pytest.param(
+            *(HOLD_IN_SOCKETS.format(forks=0, pairs=40, pair=TCP6_PAIR), 64),
+            marks=pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="no IPv6 here"),
+        ),
+    ],
+    ids=["unix", "tcp4", "tcp6"],
+)
 def test_what_waits_in_sockets_counts_as_watched_memory(
-    sandbox: BubblewrapSandbox, pair: str, monkeypatch: pytest.MonkeyPatch
+    sandbox: BubblewrapSandbox, program: str, memory_mb: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is in no process's own memory."""
     monkeypatch.setattr(cgroup, "make", lambda limits: None)
-    job = Job(program=HOLD_IN_SOCKETS.format(pair=pair), collect=(), limits=Limits(memory_mb=200, wall_seconds=30))
-    run = sandbox.run(job)
+    run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=memory_mb, wall_seconds=15)))
     assert run.status is ResultStatus.OUT_OF_MEMORY, run
 
 
@@ -265,6 +312,8 @@ for _, end in ends:
     if os.fork() == 0:
         os.write(end, json.dumps(users()).encode())
         os._exit(0)
+for _, end in ends:
+    os.close(end)  # else a child that failed would be waited for forever
 print(json.dumps([*users(), *json.loads(os.read(ends[0][0], 999)), *json.loads(os.read(ends[1][0], 999))]))
 """
 
@@ -442,6 +491,38 @@ def test_cancel_ends_a_run(sandbox: BubblewrapSandbox) -> None:
     assert run.status is ResultStatus.CANCELLED
     assert len(processes) >= 4
     assert wait_until(lambda: not alive(processes))
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_a_supervisor_that_does_not_answer(confined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not see that it was let go, and is in no process group of its guard."""
+    if not confined:
+        monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    sandbox, cancel, processes = BubblewrapSandbox(), CancelToken(), set()
+
+    def stop() -> None:
+        assert wait_until(lambda: runs_a_program(os.getpid()))
+        processes.update(in_boxes(os.getpid()))
+        # The outer one of the two that show this command is bubblewrap.
+        for process in processes:
+            line = b"".join(command_lines({process}))
+            if b"supervisor.pyc" in line and b"--unshare-pid" not in line:  # other than bubblewrap and the guard
+                os.kill(process[0], signal.SIGSTOP)
+        cancel.cancel()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    run = sandbox.run(Job(program=FOREVER), cancel=cancel)
+    thread.join()
+    assert run.status is ResultStatus.CANCELLED
+    assert run.notes == (() if confined and "memory" in _controllers() else (bubblewrap.WATCHED,))
+    assert run.total_seconds < 30
+    assert len(processes) >= 4
+    assert not alive(processes)
+
+
+def _controllers() -> set[str]:
+    return {name for site in cgroup.sites() for name in site.controllers}
 
 
 def test_cancelling_the_task_ends_a_run(sandbox: BubblewrapSandbox) -> None:

@@ -68,3 +68,9 @@ def test_a_missing_package_names_the_command_of_this_python(monkeypatch):
 def test_the_image_command_ends_with_the_exit_code_of_infrastructure(no_engine, capsys):
     assert image.main([]) == 3
     assert "No Docker engine answers" in capsys.readouterr().err
+
+
+def test_an_image_is_there_though_others_cannot_be_listed(no_engine, monkeypatch, capsys):
+    monkeypatch.setattr(image, "ensure", lambda *_args, **_options: "sha256:1")
+    assert image.main(["--name", "one:1"]) == 0
+    assert capsys.readouterr().out.endswith("one:1 is sha256:1\n")

@@ -71,6 +71,51 @@ def test_bubblewrap(driver: subprocess.Popen[str], usable: Callable[[str], None]
         os.kill(child, signal.SIGKILL)
 
 
+FORKS_DURING_A_START = """
+import os, subprocess, sys, threading
+from openmle_env.sandbox import cgroup, forks
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
+from openmle_env.types import Job
+cgroup.make = lambda limits: None
+sandbox, job = BubblewrapSandbox(), Job(program="print(1)", collect=())
+sandbox.run(job)
+class Broken:
+    def abandon(self):
+        raise OSError
+broken = Broken()
+forks.abandon_in_forks(broken)
+def fork():
+    child = os.fork()
+    if child == 0:
+        names = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+        sockets = [name for name in names if os.path.lexists(name) and os.readlink(name).startswith("socket:")]
+        if not os.fork():  # its lock is as it was
+            os._exit(len(sockets))
+        os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+def popen(*arguments, **options):
+    threads.append(threading.Thread(target=fork))
+    threads[-1].start()
+    threads[-1].join(0.3)
+    print(codes)
+    return real(*arguments, **options)
+real, subprocess.Popen = subprocess.Popen, popen
+codes, threads = [], []
+print(sandbox.run(job).stdout.strip())
+threads[0].join()
+print(codes)
+"""
+
+
+@pytest.mark.bubblewrap
+def test_a_fork_while_a_box_starts(usable: Callable[[str], None]) -> None:
+    """It waits until nothing is open that the fork would not close, and nothing waits for it."""
+    usable("bubblewrap")
+    command = [sys.executable, "-c", FORKS_DURING_A_START]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split("\n") == ["[]", "1", "[0]", ""], done.stdout
+
+
 @pytest.mark.docker
 @pytest.mark.parametrize("driver", ["docker"], indirect=True)
 def test_docker(docker_image: str, driver: subprocess.Popen[str]) -> None:

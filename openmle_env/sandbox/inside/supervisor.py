@@ -45,6 +45,8 @@ SOCKET_BYTES = 208 * 1024
 """What may wait in a socket whose buffers have their default size; the filter lets nobody change it."""
 TCP_BYTES = 10 << 20
 """What may wait in a TCP socket, whose buffers grow by themselves."""
+SMAPS_SECONDS = 0.25
+"""How long one look at the mappings of processes goes on."""
 END_SECONDS = 5.0
 """How long killing may take, and how long pipes that somebody else still holds are drained."""
 
@@ -98,7 +100,8 @@ def confine(config: dict[str, Any]) -> None:
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         _drop_capabilities()  # changing the user leaves the inheritable ones
-        # Changing the user cleared the signal that ends this box with its parent.
+        # Changing the user cleared the signal for the parent's death. It comes only from a parent that may signal this
+        # user, which bubblewrap's process as root may not: the end of the stream, or the owner, ends this box there.
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_DUMPABLE, 0)  # no ptrace of PID 1, no look at its descriptors and memory
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
@@ -389,8 +392,13 @@ class Run:
         total = sum(resident_bytes(pid) for pid in pids) + files + sockets
         if total > limit:
             # Pages that processes share were counted once for each of them, and so were mapped files: look exactly.
-            parts = [proportional_bytes(pid) for pid in pids]
-            total = sum(private for private, _ in parts) + max(files, sum(shared for _, shared in parts)) + sockets
+            parts = [(pid, *proportional_bytes(pid)) for pid in pids]
+            private, shared = sum(part[1] for part in parts), sum(part[2] for part in parts)
+            total = private + max(files, shared) + sockets
+            if total <= limit < private + files + shared + sockets:  # it depends on how much is the same
+                total = private + files + shared + sockets
+                mapped = bytes_mapped_from(self.folders, [pid for pid, _, shared in parts if shared])
+                total -= min(mapped, files, shared)
         self.peak_bytes = max(self.peak_bytes, total)
         return total > limit
 
@@ -425,6 +433,42 @@ def proportional_bytes(pid: str) -> tuple[int, int]:
         pass  # gone, or it forbids this look at itself: then it is counted in full
     shared = sizes.get(b"Pss_Shmem:", 0)
     return (sizes[b"Pss:"] - shared if b"Pss:" in sizes else resident_bytes(pid)), shared
+
+
+def bytes_mapped_from(folders: list[str], pids: list[str]) -> int:
+    """What of the resident memory of processes is that of files in these folders, shared pages divided as above.
+
+    A look at very many mappings is broken off: then it is less.
+    """
+    devices = set()
+    for folder in folders:
+        device = os.stat(folder).st_dev
+        devices.add(b"%02x:%02x" % (os.major(device), os.minor(device)))
+    total, until = 0, time.monotonic() + SMAPS_SECONDS
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/smaps", "rb") as file:
+                mappings = (b"\n" + file.read()).split(b"\nVmFlags:")
+        except OSError:
+            continue
+        for mapping in mappings:
+            lines = mapping.split(b"\n", 2)  # flags of the mapping before, what is mapped, its sizes
+            fields = lines[1].split(None, 4)
+            if len(fields) > 3 and fields[3] in devices:
+                total += _bytes_of_file(lines[2])
+        if time.monotonic() > until:
+            break
+    return total
+
+
+def _bytes_of_file(sizes: bytes) -> int:
+    """Pages of a mapped file itself, without the copies that the process made by writing to a private mapping."""
+    found = {}
+    for line in sizes.split(b"\n"):
+        if line.startswith((b"Pss:", b"Anonymous:")):
+            name, size, _ = line.split()
+            found[name] = int(size) * 1024
+    return max(0, found.get(b"Pss:", 0) - found.get(b"Anonymous:", 0))
 
 
 def memory_folders() -> list[str]:
@@ -464,17 +508,26 @@ def bytes_in_sockets() -> int:
 
     Sockets are counted for each network namespace, what TCP holds only for the whole machine: a bound too.
     """
+    counts = _socket_counts("/proc/net/sockstat")
+    newer = _socket_counts("/proc/net/sockstat6").get(b"TCP6:", {})  # none where the kernel has no IPv6
+    try:
+        tcp = counts[b"TCP:"]
+        sockets, streams = counts[b"sockets:"][b"used"], tcp[b"inuse"] + tcp[b"orphan"] + newer.get(b"inuse", 0)
+    except KeyError:
+        return 0
+    return sockets * SOCKET_BYTES + min(streams * TCP_BYTES, tcp[b"mem"] * resource.getpagesize())
+
+
+def _socket_counts(path: str) -> dict[bytes, dict[bytes, int]]:
     counts = {}
     try:
-        with open("/proc/net/sockstat", "rb") as file:
+        with open(path, "rb") as file:
             for line in file:
                 name, *words = line.split()
                 counts[name] = dict(zip(words[::2], map(int, words[1::2]), strict=True))
-        tcp = counts[b"TCP:"]
-        sockets, streams = counts[b"sockets:"][b"used"], tcp[b"inuse"] + tcp[b"orphan"]
-    except (OSError, KeyError, ValueError):
-        return 0
-    return sockets * SOCKET_BYTES + min(streams * TCP_BYTES, tcp[b"mem"] * resource.getpagesize())
+    except (OSError, ValueError):
+        pass
+    return counts
 
 
 # --- artifacts --------------------------------------------------------------------------------------------------------
