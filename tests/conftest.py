@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from openmle_env.errors import SandboxUnavailableError
 
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
     from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
     from openmle_env.sandbox.docker import DockerSandbox
+
+
+# No test may fail by the machine's speed, and in CI none by luck: elsewhere, each run tries other examples.
+hypothesis_settings.register_profile("explore", deadline=None)
+hypothesis_settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
 
 @pytest.fixture(scope="session", autouse=True)

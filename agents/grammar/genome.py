@@ -141,7 +141,7 @@ def decode(program: str, *, classifies: bool) -> tuple[Genome, Origin] | None:
             parents=tuple(_natural(parent) for parent in content["parents"]),
             change=str(content["change"]),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     return (genome, origin) if 1 <= len(genome.models) <= MAX_MODELS else None
 

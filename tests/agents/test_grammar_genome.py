@@ -107,6 +107,7 @@ def test_a_damaged_field_is_refused_or_harmless(genome: Genome, field: str, valu
         {"models": [{"family": "svm", "C": "__import__('os')", "gamma": 0.1}]},
         {"models": [{"family": "neural"}]},
         {"features": {"unknown": 1}},
+        {"features": [1]},
         {"seed": "x"},
         {"seed": [1]},
     ],
