@@ -14,7 +14,6 @@ synced; where the disk is full, the part of it that was written is cut off again
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import secrets
@@ -31,7 +30,7 @@ from openmle_env import settings
 from openmle_env.envs.actions import is_program
 from openmle_env.envs.task_env import TaskEnv
 from openmle_env.errors import DiskFullError, InfrastructureError, UsageError
-from openmle_env.files import write_whole
+from openmle_env.files import is_full, write_whole
 from openmle_env.types import Fault
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ def _storage_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        if is_full(error):
             raise DiskFullError(
                 f"No space is left to record the episode in {folder}. What was recorded before is whole. "
                 "Free space, or set OPENMLE_RUNS or --runs to a folder with some, and run again."

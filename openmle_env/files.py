@@ -1,13 +1,23 @@
-"""Writing a whole file at once, so that whoever reads it, or is killed while it is written, never meets half of it."""
+"""Writing whole files at once, so that nobody ever meets half of one; and knowing a full disk when one is met."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def is_full(error: OSError) -> bool:
+    """Whether something could not be written because no space, or no quota, is left.
+
+    >>> is_full(OSError(errno.EDQUOT, "Disk quota exceeded")), is_full(OSError(errno.EACCES, "Permission denied"))
+    (True, False)
+    """
+    return error.errno in {errno.ENOSPC, errno.EDQUOT}
 
 
 def write_whole(path: Path, content: bytes) -> None:

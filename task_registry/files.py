@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import DiskFullError, InfrastructureError, PackError
+from openmle_env.files import is_full
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -309,7 +309,7 @@ def storage_errors(folder: Path) -> Iterator[None]:
     except InfrastructureError:
         raise
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        if is_full(error):
             raise DiskFullError(
                 f"No space is left in {folder}. Nothing half-made was kept. "
                 "Free some space, or set OPENMLE_HOME to a folder on another disk."

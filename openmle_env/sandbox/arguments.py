@@ -47,7 +47,7 @@ def arguments(job: Job, *, user: int, root: bool, nice: int, files: list[int]) -
     result += ["--proc", "/proc", "--dev", "/dev"]
     limits = job.limits
     # The two are the box's own.
-    sizes = {"/work": limits.work_mb, "/tmp": limits.work_mb, "/output": limits.output_mb, "/dev/shm": limits.shm_mb}  # noqa: S108
+    sizes = {"/work": limits.work_mb, "/tmp": limits.work_mb, "/output": limits.output_mb, "/dev/shm": limits.shm_mb}  # noqa: S108  the box's own
     for place, size in sizes.items():
         result += ["--perms", "1777", "--size", str(int(size * MIB)), "--tmpfs", place]
     for place, folder in job.inputs.items():

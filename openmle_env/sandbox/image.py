@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import functools
 import hashlib
 import io
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openmle_env import settings
 from openmle_env.errors import DiskFullError, OpenMLEError, SandboxUnavailableError, UsageError
+from openmle_env.files import is_full
 from openmle_env.sandbox import engine, image_parts, layout, packages, reaper
 from openmle_env.types import Fault
 
@@ -177,7 +177,7 @@ def _space() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if not is_full(error):
             raise
         raise DiskFullError(
             f"No space is left below {tempfile.gettempdir()!r}, where the image is put together; it needs about 1 GB. "

@@ -203,7 +203,7 @@ def environment(threads: int) -> dict[str, str]:
         "USER": "runner",
         "LANG": "C.UTF-8",
         "TMPDIR": "/tmp",  # noqa: S108  the box's own
-        "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108
+        "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108  likewise
         "DATA_DIR": "/data",
         "OUTPUT_DIR": OUTPUT,
         "PYTHONUNBUFFERED": "1",
