@@ -6,14 +6,16 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from openmle_env.errors import PackError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from openmle_env.graders.rows import Value
+    from openmle_env.graders.rows import Array
     from openmle_env.types import Column, SubmissionSchema
 
 MAX_NUMBER_CHARACTERS = 1_000
@@ -38,6 +40,7 @@ class CellFault(Enum):
     NOT_FINITE = "not_finite"
     NOT_A_NUMBER = "not_a_number"
     NOT_AN_INTEGER = "not_an_integer"
+    TOO_LARGE_INTEGER = "too_large_integer"
     OUT_OF_RANGE = "out_of_range"
     UNKNOWN_LABEL = "unknown_label"
 
@@ -64,18 +67,22 @@ def check_schema(schema: SubmissionSchema) -> None:
             raise PackError(f"The label column {target.name!r} must list every label once; it lists {target.labels!r}.")
 
 
-def convert(cells: Iterable[str], column: Column) -> tuple[list[Value], dict[CellFault, list[int]]]:
-    """Convert every cell; returns the values, and the positions of those that cannot be (their value is a blank)."""
+def convert(cells: Iterable[str], column: Column) -> tuple[Array, dict[CellFault, list[int]]]:
+    """Convert every cell; returns the values (see `openmle_env.graders.rows`) and where those that cannot be stand.
+
+    The value of a cell that cannot be converted means nothing.
+    """
     read = _reader(column)
-    values: list[Value] = []
+    values: list[Any] = []
     faults: dict[CellFault, list[int]] = {}
+    blank = "" if column.kind == "text" else 0
     for position, cell in enumerate(cells):
         value = read(cell)
         if isinstance(value, CellFault):
             faults.setdefault(value, []).append(position)
-            value = ""
+            value = blank
         values.append(value)
-    return values, faults
+    return np.array(values, dtype=_TYPES[column.kind]), faults
 
 
 def canonical_id(cell: str, column: Column) -> str | CellFault:
@@ -100,10 +107,14 @@ def yes_and_no(labels: Collection[str]) -> dict[bool, str]:
     return words if len(words) == 2 else {}
 
 
-def _reader(column: Column) -> Callable[[str], Value | CellFault]:
+_TYPES = {"integer": np.int64, "number": np.float64, "probability": np.float64, "label": np.int32, "text": np.object_}
+"""Of the array that a column of each kind becomes."""
+
+
+def _reader(column: Column) -> Callable[[str], int | float | str | CellFault]:
     match column.kind:
         case "integer":
-            return _integer
+            return _int64
         case "number":
             return _number
         case "probability":
@@ -111,11 +122,15 @@ def _reader(column: Column) -> Callable[[str], Value | CellFault]:
         case "label":
             return _LabelReader(column.labels)
         case "text":
-            return _text
+            return _text_or_blank if column.blank else _text
 
 
 def _text(cell: str) -> str | CellFault:
     return cell or CellFault.BLANK
+
+
+def _text_or_blank(cell: str) -> str:
+    return cell
 
 
 def _number(cell: str) -> float | CellFault:
@@ -133,6 +148,13 @@ def _probability(cell: str) -> float | CellFault:
     value = _number(cell)
     if isinstance(value, float) and not 0.0 <= value <= 1.0:
         return CellFault.OUT_OF_RANGE
+    return value
+
+
+def _int64(cell: str) -> int | CellFault:
+    value = _integer(cell)
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return CellFault.TOO_LARGE_INTEGER
     return value
 
 
@@ -155,29 +177,29 @@ def _integer(cell: str) -> int | CellFault:
 
 
 class _LabelReader:
-    """Maps a cell to one of the task's labels.
+    """Maps a cell to the position of one of the task's labels.
 
     The label itself comes first, then the label without blanks around the cell, then the same number in another
     spelling (``1.0`` for ``1``), then, where the task has two labels that are a yes and a no, any spelling of those.
     """
 
     def __init__(self, labels: tuple[str, ...]) -> None:
-        self._known: dict[str, str | CellFault] = {label: label for label in labels}
-        numbers: dict[Decimal, list[str]] = {}
-        for label in labels:
+        self._known: dict[str, int | CellFault] = {label: code for code, label in enumerate(labels)}
+        numbers: dict[Decimal, list[int]] = {}
+        for code, label in enumerate(labels):
             number = _label_number(label)
             if number is not None:
-                numbers.setdefault(number, []).append(label)
+                numbers.setdefault(number, []).append(code)
         self._numbers = {number: same[0] for number, same in numbers.items() if len(same) == 1}
-        self._booleans = yes_and_no(labels)
+        self._booleans = {truth: labels.index(label) for truth, label in yes_and_no(labels).items()}
 
-    def __call__(self, cell: str) -> str | CellFault:
-        label = self._known.get(cell)
-        if label is None:
-            label = self._known[cell] = self._find(cell)
-        return label
+    def __call__(self, cell: str) -> int | CellFault:
+        code = self._known.get(cell)
+        if code is None:
+            code = self._known[cell] = self._find(cell)
+        return code
 
-    def _find(self, cell: str) -> str | CellFault:
+    def _find(self, cell: str) -> int | CellFault:
         stripped = cell.strip()
         known = self._known.get(stripped)
         if known is not None:

@@ -7,11 +7,13 @@ import logging
 import math
 import os
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
 from openmle_env.graders import metrics
+from openmle_env.graders.answers import Condition
 from openmle_env.graders.answers import load as load_answers
 from openmle_env.graders.split import Split
 from openmle_env.graders.submission import Report, check
@@ -49,6 +51,7 @@ class Grader:
         validation_fraction: float = 0.5,
         split: Literal["hash", "none"] = "hash",
         split_column: str = "",
+        scored_rows: str = "",
         looks_log: Path | None = None,
         details: Callable[[str], None] | None = None,
     ) -> None:
@@ -62,12 +65,14 @@ class Grader:
             validation_fraction: Of the split by hash.
             split: ``hash`` of the id, or ``none`` where the metric does not decompose: both parts are all rows.
             split_column: Column of the answers that states the part of each row; stands above ``split``.
+            scored_rows: Which rows of the answers are scored: ``COLUMN = VALUE`` or ``COLUMN != VALUE``; all, if empty.
             looks_log: File that gets one JSON line for each look: when, part, program. Never the score.
             details: Told why the answers cannot be used. That may quote them, so it is kept from logs and grades.
 
         Raises:
             UnknownNameError: There is no such metric.
             PackError: The metric is not defined for the targets of the schema.
+            UsageError: ``scored_rows`` is not such a condition.
         """
         self._schema = schema
         self._scorer: Scorer = metrics.get(metric) if isinstance(metric, str) else metric
@@ -77,6 +82,7 @@ class Grader:
             self._split = Split(method="column", column=split_column)
         else:
             self._split = Split(method=split, salt=salt, validation_fraction=validation_fraction)
+        self._scored_rows = Condition.parse(scored_rows)
         self._looks_log = looks_log
         self._details = details
         self._lock = threading.Lock()
@@ -103,17 +109,26 @@ class Grader:
             if self._loaded is None:
                 if self._path is None:
                     raise PackError("The task has no hidden answers, so that nothing can be graded.")
-                every = self._scorer.every_column
-                self._loaded = load_answers(self._path, self._schema, self._split, every_column=every)
+                columns = self._scorer.truth_columns(self._schema)
+                self._loaded = load_answers(
+                    self._path, self._schema, self._split, columns, scored_rows=self._scored_rows
+                )
             return self._loaded
 
     def check(self, submission: Artifact | Path | bytes) -> Report:
         """Check the form of a submission; this is no look at the answers, of which only the ids are used.
 
+        A metric that reads more than a number from a cell (a mask, a list of guesses) checks its form, too.
+
         Raises:
             PackError: As for `load`.
         """
-        return check(submission, self._schema, self.load().rows.ids)
+        truth = self.load().rows
+        report = check(submission, self._schema, [str(key) for key in truth.ids])
+        if report.predictions is None:
+            return report
+        problems = self._scorer.problems(report.predictions, truth)
+        return replace(report, problems=problems, predictions=None) if problems else report
 
     def grade(
         self,

@@ -13,6 +13,8 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from openmle_env import scratch
 from openmle_env.errors import InfrastructureError, PackError
 from openmle_env.graders.scored import Scored
@@ -22,16 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from openmle_env.graders.rows import Rows, Value
+    from openmle_env.graders.rows import Array, Rows
     from openmle_env.sandbox.protocol import CancelToken, Sandbox
-    from openmle_env.types import Column, SubmissionSchema
+    from openmle_env.types import Column, Problem, SubmissionSchema
 
-    _Question = tuple[Rows, Rows, Sequence[int]]
+    _Question = tuple[Rows, Rows, Sequence[int] | Array]
 
 _log = logging.getLogger(__name__)
 
 _RESULT = "result.json"
-_INT64 = 1 << 63
 _EXCEPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
@@ -60,8 +61,6 @@ class PackMetric:
     """
 
     name = "pack"
-    every_column = True
-    """The answers are given to the metric with every column that they have."""
 
     def __init__(
         self,
@@ -119,8 +118,16 @@ class PackMetric:
     def accepts(self, schema: SubmissionSchema) -> None:
         """Any targets: what they mean is the pack's own affair."""
 
+    def truth_columns(self, schema: SubmissionSchema) -> None:
+        """None: the answers are given to the metric with every column that they have."""
+
+    def problems(self, predicted: Rows, truth: Rows) -> tuple[Problem, ...]:
+        """None: the pack's own check runs in the box, with its metric."""
+        del predicted, truth
+        return ()
+
     def score(
-        self, truth: Rows, predicted: Rows, chosen: Sequence[int], *, cancel: CancelToken | None = None
+        self, truth: Rows, predicted: Rows, chosen: Sequence[int] | Array, *, cancel: CancelToken | None = None
     ) -> Scored:
         """Check all predictions and score the chosen ones, in a fresh box; ``cancel`` ends it."""
         try:
@@ -199,12 +206,9 @@ def _write(folder: Path, code: bytes, rows: _Question | None) -> None:
     request: dict[str, Any] = {"score": rows is not None}
     if rows is not None:
         truth, predicted, chosen = rows
-        request["chosen"] = list(chosen)
-        schema = truth.schema
-        types = {schema.id.name: _pandas_type(schema.id, truth.ids)}
-        for target in schema.targets:
-            values = (*truth.columns.get(target.name, ()), *predicted.columns[target.name])
-            types[target.name] = _pandas_type(target, values)
+        request["chosen"] = [int(row) for row in chosen]
+        types = {truth.id.name: "int64" if truth.ids.dtype == np.int64 else "str"}
+        types |= {name: _pandas_type(column) for name, column in predicted.columns.items()}
         request["prediction_types"] = types
         # Numbers of the truth stay as pandas sees them: the answers may be classes where probabilities are asked for.
         request["truth_types"] = {name: kind for name, kind in types.items() if kind != "float64"}
@@ -217,13 +221,13 @@ def _write(folder: Path, code: bytes, rows: _Question | None) -> None:
     folder.chmod(0o755)
 
 
-def _pandas_type(column: Column, values: Sequence[Value]) -> str:
+def _pandas_type(column: Column) -> str:
     """The type of a column in the metric's data frames: from the schema, so that both frames have the same."""
     match column.kind:
         case "number" | "probability":
             return "float64"
         case "integer":
-            return "int64" if all(-_INT64 <= int(value) < _INT64 for value in values) else "str"
+            return "int64"
         case "label" if all(_PLAIN_INTEGER.fullmatch(label) for label in column.labels):
             return "int64"
         case "label" if set(column.labels) == {"True", "False"}:
@@ -235,5 +239,5 @@ def _write_csv(path: Path, rows: Rows) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         # Everything is quoted, so that a lone carriage return inside a text cannot end its row.
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow([rows.schema.id.name, *rows.columns])
-        writer.writerows(zip(rows.ids, *rows.columns.values(), strict=True))
+        writer.writerow([rows.id.name, *rows.columns])
+        writer.writerows(zip(rows.ids.tolist(), *(rows.cells(name) for name in rows.columns), strict=True))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openmle_env.graders.rows import Rows
+    from openmle_env.graders.rows import Array, Rows
     from openmle_env.sandbox.protocol import CancelToken
-    from openmle_env.types import ResultStatus, SubmissionSchema
+    from openmle_env.types import Column, Problem, ResultStatus, SubmissionSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,6 @@ class Scorer(Protocol):
         ...
 
     @property
-    def every_column(self) -> bool:
-        """Whether the truth must hold every column of the answers, or the targets of the schema alone."""
-        ...
-
-    @property
     def higher_is_better(self) -> bool:
         """The direction.
 
@@ -55,8 +50,16 @@ class Scorer(Protocol):
         """
         ...
 
+    def truth_columns(self, schema: SubmissionSchema) -> tuple[Column, ...] | None:
+        """The columns that it needs of the answers and how they are read; None: every column that there is."""
+        ...
+
+    def problems(self, predicted: Rows, truth: Rows) -> tuple[Problem, ...]:
+        """What is wrong with the form of the predictions, beyond what the schema says; never made from the targets."""
+        ...
+
     def score(
-        self, truth: Rows, predicted: Rows, chosen: Sequence[int], *, cancel: CancelToken | None = None
+        self, truth: Rows, predicted: Rows, chosen: Sequence[int] | Array, *, cancel: CancelToken | None = None
     ) -> Scored:
         """Score the chosen rows of predictions that hold the truth's ids in the truth's order.
 

@@ -9,10 +9,12 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from openmle_env.errors import PackError
 from openmle_env.graders.cells import CellFault, canonical_id, check_schema, convert
 from openmle_env.graders.echo import MAX_EXAMPLES, show, show_some
-from openmle_env.graders.rows import Rows, Value
+from openmle_env.graders.rows import Array, Rows
 from openmle_env.graders.table import Refused, read_bytes, read_names, read_table
 from openmle_env.types import Problem
 
@@ -30,6 +32,7 @@ _ADVICE = {
     CellFault.NOT_FINITE: "not finite (NaN, infinite or too large). Write a finite number for each row",
     CellFault.NOT_A_NUMBER: "not decimal numbers. Write numbers such as 0.25 or 1e-3, with a point and nothing else",
     CellFault.NOT_AN_INTEGER: "not whole numbers. Write integers such as 3",
+    CellFault.TOO_LARGE_INTEGER: "integers of more than 64 bits. Write smaller ones",
     CellFault.OUT_OF_RANGE: "outside [0, 1]. Write probabilities",
     CellFault.UNKNOWN_LABEL: "not a label of the task",
 }
@@ -87,15 +90,16 @@ def check(
     id_cells = table.columns[schema.id.name]
     ids = _align(id_cells, schema.id, expected)
     problems = _id_problems(ids, schema.id)
-    columns: dict[str, Sequence[Value]] = {}
+    columns: dict[str, Array] = {}
     for target in schema.targets:
         values, faults = convert(table.columns[target.name], target)
         problems += _value_problems(target, table.columns[target.name], id_cells, faults)
         columns[target.name] = values
     if problems:
         return Report(problems=_bounded(problems), warnings=warnings, predictions=None)
-    aligned = {name: [values[row] for row in ids.order] for name, values in columns.items()}
-    return Report(problems=(), warnings=warnings, predictions=Rows(schema, tuple(expected), aligned))
+    aligned = {name: values[ids.order] for name, values in columns.items()}
+    targets = {target.name: target for target in schema.targets}
+    return Report((), warnings, Rows(schema.id, id_array(expected, schema.id), targets, aligned))
 
 
 def expected_positions(ids: Iterable[str], column: Column) -> dict[str, int]:
@@ -114,6 +118,14 @@ def expected_positions(ids: Iterable[str], column: Column) -> dict[str, int]:
     if not positions:
         raise PackError(f"The task has no ids in column {column.name!r}.")
     return positions
+
+
+def id_array(ids: Iterable[str], column: Column) -> Array:
+    """Canonical ids as an array: int64 where all are integers of that size, else strings."""
+    texts = list(ids)
+    if column.kind == "integer" and all(len(text) < 19 for text in texts):
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    return np.array(texts, dtype=np.dtypes.StringDType())
 
 
 def _extra_columns(names: Sequence[str], schema: SubmissionSchema) -> tuple[str, ...]:

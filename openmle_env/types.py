@@ -255,6 +255,8 @@ class Column:
     kind: ColumnKind
     labels: tuple[str, ...] = ()
     """For ``label``: every allowed value, in the task's order."""
+    blank: bool = False
+    """For ``text``: whether an empty cell is a value of its own, such as a mask without pixels or an empty list."""
     description: str = ""
 
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from openmle_env.errors import unknown_name
 from openmle_env.graders.metrics import classification  # registers its metrics
-from openmle_env.graders.metrics.registry import Golden, Metric, metric, registered
+from openmle_env.graders.metrics.examples import Golden, Trial
+from openmle_env.graders.metrics.parameters import AnswerColumn, Option, Parameter
+from openmle_env.graders.metrics.registry import Metric, aliases, metric, registered
 
-__all__ = ["Golden", "Metric", "classification", "get", "metric", "names"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "AnswerColumn",
+    "Golden",
+    "Metric",
+    "Option",
+    "Parameter",
+    "Trial",
+    "classification",
+    "get",
+    "metric",
+    "names",
+]
 
 
 def names() -> tuple[str, ...]:
@@ -14,16 +32,18 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(registered()))
 
 
-def get(name: str) -> Metric:
-    """The metric called ``name``.
+def get(name: str, parameters: Mapping[str, object] | None = None) -> Metric:
+    """The metric called ``name``, which may be another name of it.
 
     Raises:
-        UnknownNameError: There is none; close matches are named.
+        UnknownNameError: There is none, or it has no such parameter; close matches are named.
+        UsageError: A parameter is not what it should be.
 
     >>> get("accuracy").higher_is_better
     True
     """
-    found = registered().get(name)
-    if found is None:
-        raise unknown_name("metric", name, registered())
-    return found
+    found, preset = aliases().get(name, (name, {}))
+    known = registered()
+    if found not in known:
+        raise unknown_name("metric", name, [*known, *aliases()])
+    return known[found].with_parameters({**preset, **(parameters or {})})

@@ -178,8 +178,9 @@ def _strangers(grader: Grader, submission: Path) -> Iterator[str]:
     """A warning for each target of classes in which nothing predicted is a class of the answers."""
     predictions = grader.check(submission).predictions
     if predictions is not None:
-        for name, values in grader.load().rows.columns.items():
-            if set(values).isdisjoint(predictions.columns[name]):
+        truth = grader.load().rows
+        for name in predictions.columns:
+            if name in truth.columns and set(truth.cells(name)).isdisjoint(predictions.cells(name)):
                 yield f"No value predicted for {name!r} occurs among the answers. Are its classes spelled as they are?"
 
 

@@ -17,7 +17,7 @@ import pytest
 from openmle_env.errors import PackError, UnknownNameError
 from openmle_env.graders.grader import Grader
 from openmle_env.graders.scored import Scored
-from openmle_env.types import Artifact, ArtifactState, Column, Fault, Part, ResultStatus, SubmissionSchema
+from openmle_env.types import Artifact, ArtifactState, Column, Fault, Part, Problem, ResultStatus, SubmissionSchema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,16 +196,21 @@ class Fixed:
 
     answer: Scored
     name: str = "fixed"
-    every_column: bool = False
     higher_is_better: bool = False
 
     def accepts(self, schema: SubmissionSchema) -> None:
         pass
 
+    def truth_columns(self, schema: SubmissionSchema) -> tuple[Column, ...]:
+        return schema.targets
+
+    def problems(self, predicted: Rows, truth: Rows) -> tuple[Problem, ...]:
+        return ()
+
     def score(
         self, truth: Rows, predicted: Rows, chosen: Sequence[int], *, cancel: CancelToken | None = None
     ) -> Scored:
-        assert truth.ids == predicted.ids
+        assert list(truth.ids) == list(predicted.ids)
         return self.answer
 
 
@@ -236,7 +241,7 @@ def test_a_column_of_the_split_that_is_not_there(survival: SubmissionSchema, ans
 def test_heavy_libraries_are_not_imported() -> None:
     code = (
         "import sys, openmle_env.graders.grader, openmle_env.graders.pack_metric, openmle_env.graders.rewards\n"
-        "print([name for name in ('numpy', 'pandas', 'sklearn', 'yaml', 'pydantic') if name in sys.modules])"
+        "print([name for name in ('scipy', 'pandas', 'sklearn', 'sacrebleu', 'rapidfuzz', 'yaml', 'pydantic') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

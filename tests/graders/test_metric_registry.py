@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import logging
 import math
+from typing import Annotated, Literal
 
+import numpy as np
 import pytest
 
 from openmle_env.errors import PackError, UnknownNameError, UsageError
 from openmle_env.graders import metrics
-from openmle_env.graders.metrics import Golden, Metric
-from openmle_env.graders.rows import Rows
+from openmle_env.graders.metrics import AnswerColumn, Golden, Metric, Option, Trial
+from openmle_env.graders.metrics.parameters import declared
+from openmle_env.graders.metrics.registry import aliases
+from openmle_env.graders.rows import Array, Rows
 from openmle_env.types import Column, ColumnKind, ResultStatus, SubmissionSchema
 
 
@@ -17,7 +21,31 @@ def test_golden_values(name: str) -> None:
     metric = metrics.get(name)
     assert metric.golden
     for golden in metric.golden:
-        assert metric(*golden.rows()) == pytest.approx(golden.score, rel=1e-12)
+        used, truth, predicted = metric.example(golden)
+        assert not used.problems(predicted, truth), golden
+        assert used(truth, predicted) == pytest.approx(golden.score, rel=1e-12, abs=1e-12), golden
+
+
+@pytest.mark.parametrize("name", metrics.names())
+def test_perfect_beats_noisy_beats_constant(name: str) -> None:
+    metric = metrics.get(name)
+    trial = metric.trial
+    scores = []
+    for predicted in (trial.perfect, trial.noisy, trial.constant):
+        used, truth, rows = metric.example(trial.as_golden(predicted))
+        assert not used.problems(rows, truth)
+        scores.append(used(truth, rows) if metric.higher_is_better else -used(truth, rows))
+    assert scores[0] > scores[1] > scores[2]
+    if trial.chance is not None:
+        assert abs(scores[2]) == pytest.approx(abs(trial.chance), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", metrics.names())
+def test_the_order_of_rows_never_matters(name: str) -> None:
+    metric = metrics.get(name)
+    used, truth, predicted = metric.example(metric.trial.as_golden(metric.trial.noisy))
+    order = np.random.default_rng(0).permutation(len(truth))
+    assert used(truth.take(order), predicted.take(order)) == pytest.approx(used(truth, predicted), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", metrics.names())
@@ -29,7 +57,18 @@ def test_every_metric_is_described(name: str) -> None:
     assert metric.description.endswith(".")
     assert metric.source
     assert metric.degenerate
-    assert {golden.kind for golden in metric.golden} <= metric.kinds
+    assert {golden.kind or metric.kinds[0] for golden in metric.golden} <= set(metric.kinds)
+    for parameter in metric.parameters:
+        assert parameter.mark.description.endswith(".")
+        if parameter.kind != "column":
+            assert parameter.parse(parameter.default) == parameter.default
+
+
+@pytest.mark.parametrize("alias", sorted(aliases()))
+def test_another_name_is_the_same_metric_with_parameters(alias: str) -> None:
+    name, parameters = aliases()[alias]
+    assert metrics.get(alias).name == name
+    assert set(metrics.get(alias).given) == set(parameters)
 
 
 def test_unknown_names_get_a_hint() -> None:
@@ -37,33 +76,91 @@ def test_unknown_names_get_a_hint() -> None:
         metrics.get("acuracy")
 
 
+TRIAL = Trial(kind="integer", truth=(0, 1), perfect=(0, 1), noisy=(0, 0), constant=(1, 1))
+
+
 def test_a_name_is_given_once() -> None:
     with pytest.raises(UsageError, match="already a metric 'accuracy'"):
 
-        @metrics.metric(higher_is_better=True, range=(0, 1), kinds=(), source="", degenerate="", golden=())
-        def accuracy(truth: Rows, predicted: Rows) -> float:
+        @metrics.metric(
+            higher_is_better=True, range=(0, 1), kinds=(), source="", degenerate="", golden=(), trial=TRIAL
+        )
+        def accuracy(truth: Array, predicted: Array) -> float:
             raise NotImplementedError
 
 
+def shaped(
+    truth: Array,
+    predicted: Array,
+    *,
+    k: Annotated[int, Option("Guesses.", low=1)] = 5,
+    beta: Annotated[float, Option("Weight.", above=0)] = 1.0,
+    average: Annotated[Literal["macro", "micro"], Option("Mean.")] = "macro",
+    strict: Annotated[bool, Option("Strict.")] = False,
+    at: Annotated[tuple[float, ...], Option("Thresholds.", low=0, high=1)] = (0.5,),
+    weight: Annotated[Array | None, AnswerColumn("Weights.")] = None,
+) -> float:
+    return 0.0
+
+
+PARAMETERS = {parameter.name: parameter for parameter in declared(shaped)}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "parsed"),
+    [
+        ("k", "7", 7),
+        ("k", 7.0, 7),
+        ("k", " 3 ", 3),
+        ("beta", "0.5", 0.5),
+        ("average", "micro", "micro"),
+        ("strict", "yes", True),
+        ("strict", False, False),
+        ("at", "0.5, 0.75", (0.5, 0.75)),
+        ("at", [0, 1], (0.0, 1.0)),
+        ("weight", "w", "w"),
+    ],
+)
+def test_parameters_from_text_and_from_values(name: str, given: object, parsed: object) -> None:
+    assert PARAMETERS[name].parse(given) == parsed
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("k", "0", "a whole number, at least 1"),
+        ("k", "2.5", "a whole number"),
+        ("k", True, "a whole number"),
+        ("k", "nan", "a whole number"),
+        ("k", "1e999", "a whole number"),
+        ("beta", 0, "a number, greater than 0"),
+        ("beta", None, "a number"),
+        ("average", "mean", "one of 'macro', 'micro'"),
+        ("strict", "maybe", "true or false"),
+        ("at", "0.5,2", "numbers separated by commas, at least 0 and at most 1"),
+        ("weight", "", "the name of a column of the answers"),
+        ("weight", 3, "the name of a column of the answers"),
+    ],
+)
+def test_parameters_that_are_not_what_they_should_be(name: str, given: object, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        PARAMETERS[name].parse(given)
+
+
+def test_a_parameter_that_does_not_exist() -> None:
+    with pytest.raises(UnknownNameError, match="Metric accuracy has no parameters"):
+        metrics.get("accuracy", {"k": 3})
+
+
 def example(kind: ColumnKind = "integer", **columns: list[int]) -> Rows:
-    targets = tuple(Column(name=name, kind=kind) for name in columns)
-    schema = SubmissionSchema(id=Column(name="id", kind="integer"), targets=targets)
-    return Rows(schema, [str(i) for i in range(len(next(iter(columns.values()))))], columns)
-
-
-def test_accuracy_of_several_targets_asks_for_all_of_them() -> None:
-    assert metrics.get("accuracy")(example(a=[1, 1], b=[2, 2]), example(a=[1, 1], b=[2, 3])) == 0.5
-
-
-def test_accuracy_ranks_perfect_above_noisy_above_constant() -> None:
-    truth = example(y=[0, 1, 2, 0, 1, 2])
-    perfect, noisy, constant = ([0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1, 0], [0] * 6)
-    scores = [metrics.get("accuracy")(truth, example(y=values)) for values in (perfect, noisy, constant)]
-    assert scores == [1.0, 5 / 6, 1 / 3]
+    described = {name: Column(name=name, kind=kind) for name in columns}
+    values = {name: np.array(column) for name, column in columns.items()}
+    ids = np.arange(len(next(iter(columns.values()))))
+    return Rows(Column(name="id", kind="integer"), ids, described, values)
 
 
 def made(value: float | Exception) -> Metric:
-    def function(truth: Rows, predicted: Rows) -> float:
+    def function(truth: Array, predicted: Array) -> float:
         if isinstance(value, Exception):
             raise value
         return value
@@ -73,10 +170,17 @@ def made(value: float | Exception) -> Metric:
         function=function,
         higher_is_better=True,
         range=(0.0, math.inf),
-        kinds=frozenset({"integer"}),
+        kinds=("integer",),
+        truth="same",
+        targets="column",
+        arity=(1, 1),
+        answered=None,
+        parameters=(),
+        aliases={},
         source="",
         degenerate="",
         golden=(),
+        trial=TRIAL,
     )
 
 
@@ -87,6 +191,18 @@ def test_a_value_is_finite_and_in_range_or_an_error(value: float) -> None:
         made(value)(rows, rows)
     scored = made(value).score(rows, rows, range(len(rows)))
     assert (scored.status, scored.score) == (ResultStatus.METRIC_OR_ANSWER_MISSING, None)
+
+
+def test_predictions_that_overflow_are_the_submissions_fault() -> None:
+    truth, huge = example("number", y=[1.0]), example("number", y=[1e200])  # type: ignore[list-item]
+    scored = made(math.inf).score(truth, huge, [0])
+    assert scored.status is ResultStatus.SUBMISSION_INVALID
+    assert "so large" in scored.message
+
+
+def test_rounding_never_leaves_the_range() -> None:
+    rows = example(y=[1])
+    assert made(-1e-12)(rows, rows) == 0.0
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("secret"), ValueError("secret"), KeyError("secret")])
@@ -109,11 +225,14 @@ def test_rows_must_be_aligned() -> None:
 
 
 def test_a_metric_refuses_targets_that_it_is_not_defined_for() -> None:
+    number = SubmissionSchema(id=Column(name="id", kind="integer"), targets=(Column(name="y", kind="number"),))
     with pytest.raises(PackError, match="column 'y' is of kind number"):
-        metrics.get("accuracy").accepts(example("number", y=[1]).schema)
+        metrics.get("accuracy").accepts(number)
 
 
 def test_golden_examples_build_their_rows() -> None:
-    truth, predicted = Golden(kind="integer", truth=(1, 2), predicted=(1, 3), score=0.5).rows()
-    assert truth.ids == predicted.ids
-    assert truth.columns["target"] == (1, 2)
+    _, truth, predicted = metrics.get("accuracy").example(
+        Golden(kind="integer", truth=(1, 2), predicted=(1, 3), score=0.5)
+    )
+    assert np.array_equal(truth.ids, predicted.ids)
+    assert truth.values["target"].tolist() == [1, 2]
