@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from openmle_env.envs.rewards import Reward
     from openmle_env.graders.grader import Grader
+    from openmle_env.graders.medals import Leaderboard
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.lookup import Task
-    from openmle_env.types import Feedback, Grade, TaskSpec
+    from openmle_env.types import Feedback, Grade, Place, TaskSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,11 @@ class FinalResult:
         """The score on the test part, or None."""
         return self.grade.score if self.grade else None
 
+    @property
+    def place(self) -> Place | None:
+        """Where the test score would stand on the task's leaderboard; None without a score or without a board."""
+        return self.grade.place if self.grade else None
+
 
 @dataclass(slots=True, kw_only=True)
 class Episode:
@@ -54,6 +60,8 @@ class Episode:
     """The task with the budgets and limits of this episode."""
     feedback: Feedback
     reward: Reward
+    leaderboard: Leaderboard | None = None
+    """Of the task; for rewards that are made of a place on it."""
     cancel: CancelToken = field(default_factory=CancelToken)
     started: float = field(default_factory=time.monotonic)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -160,6 +168,7 @@ class Episode:
                 previous_best=self.best_score,
                 bounds=self.spec.reward_bounds,
                 higher_is_better=self.spec.higher_is_better,
+                leaderboard=self.leaderboard,
             )
         index = self.next_index
         best = self._best_so_far()

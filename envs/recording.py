@@ -18,6 +18,7 @@ import json
 import os
 import secrets
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,6 +156,7 @@ def _final_record(final: FinalResult, terminated: bool, truncated: bool) -> dict
         "validation_score": final.validation_score,
         "test_score": final.test_score,
         "test": _grade_record(final.grade),
+        "place": asdict(final.place) if final.place else None,
         "fault": _fault(final.grade.status) if final.grade else None,
         "looks": dict(final.looks),
         "note": final.note,

@@ -28,6 +28,8 @@ def table(episode: Episode) -> str:
     if final is not None:
         chosen = f"program {final.selected}" if final.selected else "no program"
         lines.append(f"Selected {chosen}: {_score(final.test_score)} on the test part")
+        if final.place:
+            lines.append(f"On the leaderboard: {final.place}")
         if final.note:
             lines.append(final.note)
     return "\n".join(lines)

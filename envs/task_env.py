@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import gymnasium
 
@@ -14,6 +14,7 @@ from openmle_env.envs.actions import FINISH, parse_finish
 from openmle_env.envs.episode import Episode, FinalResult
 from openmle_env.envs.options import RENDER_MODES, Options
 from openmle_env.envs.rendering import table
+from openmle_env.envs.rewards import OF_A_BOARD, Reward
 from openmle_env.errors import PackError, UsageError, unknown_name
 from openmle_env.sandbox import select
 from openmle_env.task_registry import lookup, prepare, spec
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from openmle_env.envs.rewards import Reward
     from openmle_env.graders.grader import Grader
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.lookup import Pack, Task
@@ -46,7 +46,8 @@ class TaskEnv(gymnasium.Env[Observation, str]):
     ``outcome.feedback``. It holds ``outcome`` (`openmle_env.types.Outcome`) after a program, ``final`` (`FinalResult`)
     after the last step, ``fault`` (``"infrastructure"`` or ``"task"``) where a result, the final one included, must not
     be scored as the agent's, and the floats ``validation_score``, ``best_score``, ``wall_seconds`` and ``test_score``,
-    each left out where it has no value.
+    each left out where it has no value. Where the task has a leaderboard, the last step's also holds the floats
+    ``human_rank`` (share of the teams that the test score beats) and ``any_medal`` (1 or 0); ``final.place`` says more.
 
     The first `reset` starts the sandbox and prepares the task; making an environment starts nothing.
 
@@ -56,7 +57,8 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             its owner closes. ``auto`` is what the setting ``OPENMLE_SANDBOX`` says, or the first that works.
         feedback: What the agent is told: ``validation`` (score and validity), ``validity`` (no score) or ``none``
             (only how the program ran). It governs the score fields of the observation too, but not the reward.
-        reward: ``normalized``, ``score`` or ``improvement`` (see `openmle_env.envs.rewards.step_reward`).
+        reward: ``normalized``, ``score``, ``improvement``, ``medal`` or ``rank`` (see
+            `openmle_env.envs.rewards.step_reward`). The last two need a task with a leaderboard.
         programs: How many programs an episode may submit; the task's own number where left out.
         seconds: Wall time of an episode, the agent's thinking included; the task's own where left out.
         limits: What one program may use: a `Limits`, or a mapping of those that differ from the task's.
@@ -100,6 +102,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         )
         self._pack = lookup.find(task)
         _check_pack(self._pack, self.options)
+        _check_reward(self._pack, self.options)
         self.render_mode = render_mode
         self.observation_space = observation.observation_space()
         self.action_space = observation.action_space()
@@ -155,6 +158,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             self._task = lookup.load_task(self.options.task, sandbox=sandbox)
             self._pack = self._task.pack
             _check_pack(self._pack, self.options)
+            _check_reward(self._pack, self.options)
             self._grader = self._task.grader(sandbox)
             self._task_text = render_task(self.task_spec)
         episode = Episode(
@@ -164,6 +168,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             spec=self.task_spec,
             feedback=self.options.feedback,
             reward=self.options.reward,
+            leaderboard=self._task.leaderboard,
         )
         with self._lock:
             if self._closed:
@@ -219,7 +224,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         """
         episode = self._running()
         program = episode.task.oracle_program()
-        episode.grader.looks[Part.ALL] = episode.grader.looks.get(Part.ALL, 0) + 1
+        episode.grader.record_look(Part.ALL)
         return program
 
     def describe(self) -> dict[str, Any]:
@@ -304,6 +309,8 @@ def _info(episode: Episode, outcome: Outcome | None, final: FinalResult | None) 
     if final is not None:
         info["final"] = final
         numbers["test_score"] = final.test_score
+        if final.place is not None:
+            numbers |= {"human_rank": final.place.human_rank, "any_medal": float(final.place.medal is not None)}
     # Vector environments take an array's type from the first value: floats, or nothing.
     info.update({name: float(value) for name, value in numbers.items() if value is not None})
     statuses = [outcome.status] if outcome else []
@@ -327,6 +334,16 @@ def _check_pack(pack: Pack, options: Options) -> None:
                 "Install the pack that is wanted, or leave pack_version and pack_hash out. "
                 "After a change to a built-in pack: python -m openmle_env.task_registry.index --write"
             )
+
+
+def _check_reward(pack: Pack, options: Options) -> None:
+    """Refuse a reward that the task cannot give."""
+    if options.reward in OF_A_BOARD and pack.config.leaderboard is None:
+        others = ", ".join(repr(kind) for kind in get_args(Reward) if kind not in OF_A_BOARD)
+        raise UsageError(
+            f"reward={options.reward!r} is made of a place on a leaderboard, and task {pack.slug!r} has none. "
+            f"Take one of {others}, or add 'leaderboard' to its pack.yaml."
+        )
 
 
 def _closed_error() -> UsageError:

@@ -13,7 +13,7 @@ import numpy as np
 from openmle_env.errors import PackError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Sequence
 
     from openmle_env.graders.rows import Array
     from openmle_env.types import Column, SubmissionSchema
@@ -21,12 +21,21 @@ if TYPE_CHECKING:
 MAX_NUMBER_CHARACTERS = 1_000
 """The longest spelling of a number; the longest exact decimal of a double has fewer digits."""
 
+MAX_SHORT_INTEGER = 18
+"""The most characters that surely fit into 64 bits."""
+
 MAX_INTEGER_DIGITS = 40
 """The most digits of an integer, so that ``1e999999`` cannot take memory."""
 
 # float() and int() accept more than a data file should: underscores, other scripts' digits, "infinity".
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_ORDINARY = {
+    "integer": re.compile(r"[0-9-]*+"),
+    "number": re.compile(r"[0-9.eE+-]*+"),
+    "probability": re.compile(r"[0-9.eE+-]*+"),
+}
+"""The characters of which int() and float() accept nothing but what we accept, in cells of a bounded length."""
 _NOT_FINITE_WORDS = frozenset({"nan", "inf", "infinity"})
 
 _TRUE_WORDS = frozenset({"true", "t", "yes", "y", "1"})
@@ -67,11 +76,14 @@ def check_schema(schema: SubmissionSchema) -> None:
             raise PackError(f"The label column {target.name!r} must list every label once; it lists {target.labels!r}.")
 
 
-def convert(cells: Iterable[str], column: Column) -> tuple[Array, dict[CellFault, list[int]]]:
+def convert(cells: Sequence[str], column: Column) -> tuple[Array, dict[CellFault, list[int]]]:
     """Convert every cell; returns the values (see `openmle_env.graders.rows`) and where those that cannot be stand.
 
     The value of a cell that cannot be converted means nothing.
     """
+    easy = _convert_easy(cells, column)
+    if easy is not None:
+        return easy, {}
     read = _reader(column)
     values: list[Any] = []
     faults: dict[CellFault, list[int]] = {}
@@ -83,6 +95,56 @@ def convert(cells: Iterable[str], column: Column) -> tuple[Array, dict[CellFault
             value = blank
         values.append(value)
     return np.array(values, dtype=_TYPES[column.kind]), faults
+
+
+def _convert_easy(cells: Sequence[str], column: Column) -> Array | None:
+    """The values where every cell is an ordinary one, several times faster; None where any needs a closer look."""
+    if column.kind == "text":
+        return None if "" in cells and not column.blank else np.array(cells, dtype=np.object_)
+    if column.kind == "label" or not _ORDINARY[column.kind].fullmatch("".join(cells)):
+        return None
+    if max(map(len, cells), default=0) > (MAX_SHORT_INTEGER if column.kind == "integer" else MAX_NUMBER_CHARACTERS):
+        return None
+    try:
+        if column.kind == "integer":
+            return np.array(list(map(int, cells)), dtype=np.int64)
+        values = np.array(list(map(float, cells)), dtype=np.float64)
+    except ValueError:
+        return None
+    if not np.isfinite(values).all():
+        return None
+    return values if column.kind == "number" or ((values >= 0.0) & (values <= 1.0)).all() else None
+
+
+def canonical_ids(
+    cells: Sequence[str], column: Column, *, as_text: bool
+) -> tuple[Array | list[str], dict[int, CellFault], dict[int, str]]:
+    """The `canonical_id` of every cell.
+
+    Returns:
+        The ids (an int64 array where they are integers and not wanted as text, else texts), the faults by position,
+        and, by position, the integers that are too large for the array. What stands in their places means nothing.
+    """
+    faults: dict[int, CellFault] = {}
+    huge: dict[int, str] = {}
+    if column.kind != "integer":
+        texts = [cell.strip() for cell in cells]
+        if "" in texts:
+            faults = {position: CellFault.BLANK for position, text in enumerate(texts) if not text}
+        return texts, faults, huge
+    if not as_text and (easy := _convert_easy(cells, column)) is not None:
+        return easy, faults, huge
+    texts = []
+    for position, cell in enumerate(cells):
+        key = canonical_id(cell, column)
+        if isinstance(key, CellFault):
+            faults[position] = key
+            key = "0"
+        elif not as_text and not -(1 << 63) <= int(key) < 1 << 63:
+            huge[position] = key
+            key = "0"
+        texts.append(key)
+    return (texts if as_text else np.array(list(map(int, texts)), dtype=np.int64)), faults, huge
 
 
 def canonical_id(cell: str, column: Column) -> str | CellFault:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from openmle_env.graders.answers import Answers
+    from openmle_env.graders.medals import Leaderboard
     from openmle_env.graders.scored import Scored, Scorer
     from openmle_env.sandbox.protocol import CancelToken
     from openmle_env.types import SubmissionSchema
@@ -52,6 +53,8 @@ class Grader:
         split: Literal["hash", "none"] = "hash",
         split_column: str = "",
         scored_rows: str = "",
+        leaderboard: Leaderboard | None = None,
+        task: str = "",
         looks_log: Path | None = None,
         details: Callable[[str], None] | None = None,
     ) -> None:
@@ -66,8 +69,11 @@ class Grader:
             split: ``hash`` of the id, or ``none`` where the metric does not decompose: both parts are all rows.
             split_column: Column of the answers that states the part of each row; stands above ``split``.
             scored_rows: Which rows of the answers are scored: ``COLUMN = VALUE`` or ``COLUMN != VALUE``; all, if empty.
-            looks_log: File that gets one JSON line for each look: when, part, program. Never the score.
-            details: Told why the answers cannot be used. That may quote them, so it is kept from logs and grades.
+            leaderboard: Where scores on the test part are placed.
+            task: Name of the task, for the log of looks.
+            looks_log: File that gets one JSON line for each look: when, task, part, program. Never the score.
+            details: Told why the answers cannot be used, or what a metric of ours said where it failed. That may quote
+                the answers, so it is kept from logs and grades.
 
         Raises:
             UnknownNameError: There is no such metric.
@@ -83,6 +89,8 @@ class Grader:
         else:
             self._split = Split(method=split, salt=salt, validation_fraction=validation_fraction)
         self._scored_rows = Condition.parse(scored_rows)
+        self._leaderboard = leaderboard
+        self._task = task
         self._looks_log = looks_log
         self._details = details
         self._lock = threading.Lock()
@@ -140,6 +148,9 @@ class Grader:
     ) -> Grade:
         """Grade ``submission`` on ``part``. Never raises for what it holds, nor for a fault of the task.
 
+        A metric of ours runs in this process, without a limit of its own: its work and memory grow about linearly with
+        the submission, whose size the loader bounds. A pack's own metric has the limits of its box.
+
         Args:
             submission: What a program wrote.
             part: Which answers it is compared with.
@@ -147,12 +158,23 @@ class Grader:
             cancel: Ends a metric that runs in a sandbox; the status is then ``cancelled``.
         """
         try:
+            return self._grade(submission, part, program_sha256, cancel)
+        except MemoryError:
+            return Grade(
+                status=ResultStatus.SANDBOX_UNCONFIRMED,
+                part=part,
+                message="The machine that grades has too little memory free. Nothing is known of the submission.",
+            )
+
+    def _grade(
+        self, submission: Artifact | Path | bytes, part: Part, program_sha256: str, cancel: CancelToken | None
+    ) -> Grade:
+        try:
             answers = self.load()
             report = self.check(submission)
         except PackError as error:
             _log.info("The hidden answers cannot be used: %s", type(error).__name__)
-            if self._details is not None:
-                self._details(f"The hidden answers cannot be used: {error}")
+            self._tell(f"The hidden answers cannot be used: {error}")
             return Grade(
                 status=ResultStatus.METRIC_OR_ANSWER_MISSING,
                 part=part,
@@ -168,7 +190,7 @@ class Grader:
                 warnings=report.warnings,
             )
         try:
-            self._record_look(part, program_sha256)
+            self.record_look(part, program_sha256)
         except OSError as error:
             return Grade(
                 status=ResultStatus.SANDBOX_UNCONFIRMED,
@@ -176,11 +198,25 @@ class Grader:
                 message=f"The look at the answers could not be recorded ({error.strerror}), so none was taken.",
             )
         scored = self._scorer.score(answers.rows, report.predictions, answers.positions[part], cancel=cancel)
-        return _grade(scored, part, report.warnings)
+        if scored.details:
+            self._tell(scored.details)
+        grade = _as_grade(scored, part, report.warnings)
+        if grade.score is None or part is not Part.TEST or self._leaderboard is None:
+            return grade
+        return replace(grade, place=self._leaderboard.place(grade.score))
 
-    def _record_look(self, part: Part, program_sha256: str) -> None:
+    def _tell(self, details: str) -> None:
+        if self._details is not None:
+            self._details(details)
+
+    def record_look(self, part: Part, program_sha256: str = "") -> None:
+        """Count a look at the answers of ``part``, and write it to the log if there is one.
+
+        Raises:
+            OSError: The log cannot be written; the look was not counted, and must not be taken.
+        """
         when = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"when": when, "part": part, "program_sha256": program_sha256})
+        line = json.dumps({"when": when, "task": self._task, "part": part, "program_sha256": program_sha256})
         with self._lock:
             if self._looks_log is not None:
                 self._looks_log.parent.mkdir(parents=True, exist_ok=True)
@@ -191,7 +227,7 @@ class Grader:
             self.looks[part] += 1
 
 
-def _grade(scored: Scored, part: Part, warnings: tuple[str, ...]) -> Grade:
+def _as_grade(scored: Scored, part: Part, warnings: tuple[str, ...]) -> Grade:
     """The grade of a score; only a finite one is a success, whatever the scorer says."""
     success = scored.status is ResultStatus.SUCCESS
     finite = scored.score is not None and math.isfinite(scored.score)

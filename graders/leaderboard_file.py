@@ -78,7 +78,9 @@ def _score_column(names: list[str], wanted: str | None, path: Path) -> str:
     if len(found) == 1 and found[0] is not None:
         return found[0]
     if found:
-        raise PackError(f"The leaderboard {path} has {len(found)} score columns: {show_some(found, len(found))}. Name one.")
+        raise PackError(
+            f"The leaderboard {path} has {len(found)} score columns: {show_some(found, len(found))}. Name one."
+        )
     raise PackError(
         f"The leaderboard {path} has no column {show(wanted or SCORE_COLUMN)}. "
         f"Its columns: {show_some(names, len(names))}. Name the one that holds the scores."

@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import InitVar, dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from openmle_env.errors import PackError, UsageError
 from openmle_env.graders.echo import show
+from openmle_env.types import Medal, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-Medal = Literal["gold", "silver", "bronze"]
 
 FEW_TEAMS = 10
 """Boards with fewer teams have a single gold place, and gold and silver end at the same score."""
@@ -47,7 +46,8 @@ def medal_positions(n_teams: int) -> MedalPositions:
     >>> medal_positions(50), medal_positions(1000)
     (MedalPositions(gold=5, silver=10, bronze=20), MedalPositions(gold=12, silver=50, bronze=100))
     """
-    if isinstance(n_teams, bool) or not isinstance(n_teams, (int, np.integer)) or n_teams < 1:
+    number = _finite(n_teams)
+    if number is None or number < 1 or number != int(number):
         raise UsageError(f"A board has a whole number of teams, at least 1, not {n_teams!r}.")
     n = int(n_teams)
     if n < 100:
@@ -58,20 +58,6 @@ def medal_positions(n_teams: int) -> MedalPositions:
     return MedalPositions(gold, 50, 100) if n < 1000 else MedalPositions(gold, n // 20, n // 10)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a score would have been worth on a board. The score itself is not one of the board's teams."""
-
-    rank: int
-    """1 is the best. Equal scores share the better rank; a score that is worse than all has rank ``teams`` + 1."""
-    teams: int
-    human_rank: float
-    """Share of the teams that are strictly beaten, in [0, 1]."""
-    medal: Medal | None
-    above_median: bool
-    """Strictly better than the board's median."""
-
-
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
     """The final scores of a competition's teams.
@@ -80,7 +66,9 @@ class Leaderboard:
         scores: One finite number for each team that can win, in any order; shape (teams,).
         higher_is_better: Direction of the metric, from the task.
         cap: Entries strictly better than this are dropped (a perfect score that was a leak, for example), and the
-            places are counted among the teams that remain. ``notes`` says how many went.
+            places are counted among the teams that remain. ``notes`` says how many went. Scores that are placed later
+            are not held to it.
+        notes: Sentences of whoever builds the board, kept before its own.
 
     Raises:
         PackError: The board has no teams, none are left below the cap, or an entry is not a finite number.
@@ -102,7 +90,7 @@ class Leaderboard:
 
     def __post_init__(self, scores: Iterable[float] | NDArray[np.generic]) -> None:
         if not isinstance(self.higher_is_better, bool):
-            raise UsageError(f"higher_is_better is True or False, not {_show(self.higher_is_better)}: state the metric's.")
+            raise UsageError(f"higher_is_better is True or False, not {_show(self.higher_is_better)}; state it.")
         numbers = _numbers(scores)
         costs = np.sort(-numbers if self.higher_is_better else numbers)
         if not costs.size:

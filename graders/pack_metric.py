@@ -76,7 +76,7 @@ class PackMetric:
         Args:
             code: The pack's ``utils/metric.py``; read once, at the first use, so that it cannot change in between.
             sandbox: Where it runs.
-            limits: What one score may use.
+            limits: What one score may use; by default what `openmle_env.types.Limits` says.
             higher_is_better: The direction where the pack states it; it must be what the code says, too. If None,
                 the code is asked once, in the sandbox.
             details: Told what the metric said where it failed, its traces included. They may quote the hidden answers:
@@ -168,9 +168,20 @@ class PackMetric:
         artifact = execution.artifacts.get(_RESULT)
         if execution.status is not ResultStatus.SUCCESS or artifact is None or artifact.state is not ArtifactState.OK:
             self._tell("run", execution.status.value, f"{execution.reason}\n{execution.stderr}")
-            message = f"The task's metric did not finish ({execution.status}). {_NOT_THE_SUBMISSION}"
-            return Scored(status=ResultStatus.SCORING_FAILED, message=message)
+            return Scored(status=ResultStatus.SCORING_FAILED, message=self._unfinished(execution.status))
         return self._parse(artifact.content, scored=rows is not None)
+
+    def _unfinished(self, status: ResultStatus) -> str:
+        """Why there is no score where the box ended the metric, in our own words: the metric's could be anything."""
+        seconds, memory_mb = self._limits.wall_seconds, self._limits.memory_mb
+        match status:
+            case ResultStatus.TIMEOUT:
+                what = f"ran longer than its {seconds:g} seconds (metric.seconds of its pack.yaml)"
+            case ResultStatus.OUT_OF_MEMORY:
+                what = f"needed more memory than its {memory_mb:,} MiB (metric.memory_mb of its pack.yaml)"
+            case _:
+                what = f"did not finish ({status})"
+        return f"The task's metric {what}. {_NOT_THE_SUBMISSION}"
 
     def _parse(self, content: bytes, *, scored: bool) -> dict[str, Any] | Scored:
         """The result that the program wrote, checked field by field: the pack's code ran beside it."""

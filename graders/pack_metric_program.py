@@ -3,6 +3,10 @@
 It reads ``request.json`` and ``metric.py`` in ``/data`` and, to score, ``truth.csv`` and ``prediction.csv``, and writes
 ``/output/result.json``. Whatever the pack's code prints is not read.
 
+Two conventions are read: a class that is made without arguments and derives from nothing or from a base in its own file
+(OpenMLE), and one that derives from ``CompetitionMetrics``, imported from ``mledojo.metrics.base`` (MLE-Dojo). That
+package is not in the box: a small stand-in of ours takes its place.
+
 A failure is caught whatever its type, since it is the pack's own code that raises, and becomes a stage in the result.
 """
 
@@ -17,11 +21,10 @@ import sys
 import traceback
 from numbers import Number
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import pandas as pd
 
 DATA = Path(os.environ.get("DATA_DIR", "/data"))
@@ -50,6 +53,7 @@ def answer() -> dict[str, Any]:
     """Load the metric and, where asked, validate and score."""
     request = json.loads((DATA / "request.json").read_text(encoding="utf-8"))
     warnings: list[str] = []  # codes, to which the grader has words
+    stand_in_for_mledojo()
     try:
         metric = find_class(load_module(DATA / "metric.py"), warnings)()
         higher_is_better = metric.higher_is_better
@@ -64,11 +68,13 @@ def answer() -> dict[str, Any]:
     prediction = read(DATA / "prediction.csv", request["prediction_types"])
     try:
         # Copies: a metric that sorts or fills in place must not change what is scored.
-        metric.validate_submission(prediction.copy(), truth.copy())
+        verdict = metric.validate_submission(prediction.copy(), truth.copy())
     except BROKEN_CODE as error:
         raise Stop("evaluate") from error
     except Exception as error:
         raise Stop("validate") from error
+    if is_refusal(verdict):
+        raise Stop("validate") from ValueError(f"validate_submission returned {verdict!r}")
     try:
         parts = (frame.iloc[request["chosen"]].reset_index(drop=True) for frame in (truth, prediction))
         score = _plain_number(metric.evaluate(**dict(zip(("y_true", "y_pred"), parts, strict=True))))
@@ -92,6 +98,35 @@ def _plain_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Number):
         raise TypeError(f"evaluate should return a number; it returned {value!r}")
     return float(value)  # type: ignore[arg-type]  # raises for the complex ones
+
+
+def is_refusal(verdict: object) -> bool:
+    """Whether what ``validate_submission`` returned says no: False, or a pair that begins with it; a text is a yes."""
+    first = verdict[0] if isinstance(verdict, tuple) and verdict else verdict
+    return type(first).__name__ in {"bool", "bool_"} and not first
+
+
+def stand_in_for_mledojo() -> None:
+    """Offer what MLE-Dojo's metrics import of that package: the base of their classes, and the exception they raise."""
+
+    class CompetitionMetrics:
+        """Base of a metric; the direction is what the constructor is given."""
+
+        def __init__(self, higher_is_better: bool = True) -> None:
+            self.higher_is_better = higher_is_better
+
+    class InvalidSubmissionError(Exception):
+        """Raised for a submission that cannot be scored."""
+
+    base = ModuleType("mledojo.metrics.base")
+    for value in (CompetitionMetrics, InvalidSubmissionError):
+        value.__module__ = base.__name__
+        setattr(base, value.__name__, value)
+    package, metrics = ModuleType("mledojo"), ModuleType("mledojo.metrics")
+    for module in (package, metrics):
+        module.__path__ = []  # what makes a package of a module
+    package.metrics, metrics.base = metrics, base  # type: ignore[attr-defined]  # as importing them would do
+    sys.modules |= {module.__name__: module for module in (package, metrics, base)}
 
 
 def load_module(path: Path) -> ModuleType:

@@ -22,6 +22,8 @@ class Scored:
     message: str = ""
     """Safe to show to an agent: never made from the answers."""
     warnings: tuple[str, ...] = ()
+    details: str = ""
+    """What the metric said where it failed. It may quote the answers: only for whoever prepares the task."""
 
 
 class Scorer(Protocol):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from openmle_env import settings
-from openmle_env.commands import doctor, grade, prepare, run, tasks
+from openmle_env.commands import doctor, grade, metrics, prepare, run, tasks
 from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, INTERRUPTED, WRONG_USE, emit, plain
 from openmle_env.errors import OpenMLEError, UsageError
 from openmle_env.types import Fault
@@ -41,6 +41,7 @@ app.command("show")(tasks.show)
 app.command("prepare")(prepare.prepare)
 app.command("run")(run.run)
 app.command("grade")(grade.grade)
+app.command("metrics")(metrics.metrics)
 app.command("doctor")(doctor.doctor)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -285,6 +285,32 @@ class Problem:
     examples: tuple[str, ...] = ()
 
 
+Medal = Literal["gold", "silver", "bronze"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a score would have been worth on a board. The score itself is not one of the board's teams."""
+
+    rank: int
+    """1 is the best. Equal scores share the better rank; a score that is worse than all has rank ``teams`` + 1."""
+    teams: int
+    human_rank: float
+    """Share of the teams that are strictly beaten, in [0, 1]."""
+    medal: Medal | None
+    above_median: bool
+    """Strictly better than the board's median."""
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> print(Place(rank=2, teams=5, human_rank=0.6, medal="silver", above_median=True))
+        rank 2 of 5, better than 60.0% of the teams, silver medal
+        """
+        medal = f"{self.medal} medal" if self.medal else "no medal"
+        return f"rank {self.rank:,} of {self.teams:,}, better than {self.human_rank:.1%} of the teams, {medal}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
     """What the hidden metric says of a submission, on one part of the answers."""
@@ -296,6 +322,8 @@ class Grade:
     message: str = ""
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
+    place: Place | None = None
+    """Where the score would stand on the task's leaderboard: of the test part, where the task has a board."""
 
     @property
     def valid(self) -> bool:
@@ -362,3 +390,11 @@ class TaskSpec:
     """Scores that give reward 0 and 1; the first is the worse one, whatever the metric's direction."""
     modules: tuple[str, ...] = ("numpy", "pandas", "sklearn")
     """Libraries that programs may import."""
+    metric_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of a metric of ours that are not left at their defaults, in their types."""
+    metric_description: str = ""
+    """One sentence on a metric of ours."""
+    scored_rows: str = ""
+    """Which rows are scored, as ``COLUMN = VALUE`` or ``COLUMN != VALUE``; all, if empty. All are to be predicted."""
+    has_leaderboard: bool = False
+    """Whether the final score is placed on a leaderboard, whose scores are never told."""

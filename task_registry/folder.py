@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 SAMPLE = "public/sample_submission.csv"
 ANSWERS = "private/test_answer.csv"
+GOLD = "private/gold_submission.csv"
+"""The answers in the form of a submission, where a pack's answers have another."""
 PREPARE_SCRIPT = "utils/prepare.py"
 METRIC_SCRIPT = "utils/metric.py"
 DESCRIPTIONS = ("data/public/description.md", "data/public/description.txt")
 PARTS = ("raw", "utils", "references", "data")
 """The folders that belong to a pack; anything else beside them is ignored."""
 
+_PUBLIC = "data/public"
 _PRIVATE = "data/private"
 _NOT_FOR_AGENTS = (_PRIVATE, "raw", "utils", "references", pack_yaml.PACK_FILE)
 """What a task's description, which agents read, may not be taken from."""
@@ -135,7 +138,8 @@ def _members(root: Path, config: PackConfig) -> dict[str, Path]:
             raise PackError(f"{folder} is a symbolic link. {_NO_LINKS}")
         if folder.is_dir():
             members |= {f"{part}/{name}": path for name, path in files.tree(folder).items()}
-    for name in (pack_yaml.PACK_FILE, config.description):
+    board = config.leaderboard.file if config.leaderboard else None
+    for name in (pack_yaml.PACK_FILE, config.description, board):
         if name and name not in members:
             _refuse_links(root, name)
             if (root / name).is_file():
@@ -176,10 +180,18 @@ def _check_paths(pack: Pack) -> None:
     named: dict[str, str | None] = {"description": config.description}
     named |= {f"reference {reference.name!r}": reference.program for reference in config.references}
     named["broken program"] = config.broken.program if config.broken else None
+    board = config.leaderboard.file if config.leaderboard else None
+    if board is not None and (board == config.description or PurePosixPath(board).is_relative_to(_PUBLIC)):
+        raise PackError(
+            f"{pack.root / pack_yaml.PACK_FILE}: leaderboard.file is {board}, which agents see. "
+            "Move it elsewhere in the pack, and correct pack.yaml."
+        )
+    named["leaderboard"] = board
     for what, name in named.items():
         if name is None:
             continue
-        for place in _NOT_FOR_AGENTS if what == "description" else (_PRIVATE,):
+        hidden: tuple[str, ...] = () if what == "leaderboard" else (_PRIVATE,)
+        for place in _NOT_FOR_AGENTS if what == "description" else hidden:
             if PurePosixPath(name).is_relative_to(place):
                 raise PackError(
                     f"{pack.root}: the {what} is said to be {name}, and nothing of {place} is for agents to see. "
@@ -193,23 +205,10 @@ def _check_paths(pack: Pack) -> None:
 
 
 def _check_metric(pack: Pack) -> None:
-    from openmle_env.errors import UnknownNameError
-    from openmle_env.graders import metrics
+    from openmle_env.graders import metrics  # numpy
 
-    stated = pack.config.metric
-    if stated.name == "pack":
-        if METRIC_SCRIPT not in pack.members:
-            raise PackError(
-                f"{pack.root} has no metric. Write {METRIC_SCRIPT}, or name one of ours as 'metric' in pack.yaml: "
-                f"{', '.join(metrics.names())}."
-            )
-        return
-    try:
-        metric = metrics.get(stated.name)
-    except UnknownNameError as error:
-        raise PackError(f"{pack.root / pack_yaml.PACK_FILE}: {error}") from error
-    if stated.higher_is_better not in {None, metric.higher_is_better}:
+    if pack.config.metric.name == "pack" and METRIC_SCRIPT not in pack.members:
         raise PackError(
-            f"{pack.root / pack_yaml.PACK_FILE}: metric.higher_is_better is {stated.higher_is_better}, "
-            f"and of {stated.name!r} it is {metric.higher_is_better}. Correct it, or leave it out."
+            f"{pack.root} has no metric. Write {METRIC_SCRIPT}, or name one of ours as 'metric' in pack.yaml: "
+            f"openmle metrics lists the {len(metrics.names())} that there are."
         )

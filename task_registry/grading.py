@@ -1,13 +1,10 @@
-"""From a pack to its grader, and the submission that is right in every row."""
+"""From a pack to its grader and its leaderboard."""
 
 from __future__ import annotations
 
-import csv
-import io
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from openmle_env.errors import PackError
-from openmle_env.graders.table import MAX_TASK_BYTES, Refused, read_bytes, read_table
 from openmle_env.task_registry.folder import METRIC_SCRIPT
 
 if TYPE_CHECKING:
@@ -15,30 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openmle_env.graders.grader import Grader
+    from openmle_env.graders.medals import Leaderboard
+    from openmle_env.graders.scored import Scorer
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.folder import Pack
     from openmle_env.task_registry.pack import Submission
-    from openmle_env.types import SubmissionSchema
-
-
-def gold_submission(answers: Path, schema: SubmissionSchema) -> bytes:
-    """The answers in the form of a submission.
-
-    Raises:
-        PackError: The answers cannot be read, or lack a column of the schema.
-    """
-    try:
-        table = read_table(read_bytes(answers, max_bytes=MAX_TASK_BYTES), wanted=schema.columns)
-    except Refused as error:
-        raise PackError(f"{answers.name} cannot be read: {error}") from error
-    if missing := [name for name in schema.columns if name not in table.columns]:
-        raise PackError(f"{answers.name} lacks the column {missing[0]!r}; it has {', '.join(table.names)}.")
-    text = io.StringIO(newline="")
-    # Everything is quoted, so that a lone carriage return inside a text cannot end its row.
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(schema.columns)
-    writer.writerows(zip(*(table.columns[name] for name in schema.columns), strict=True))
-    return text.getvalue().encode("utf-8", "surrogatepass")
 
 
 def make_grader(
@@ -54,37 +32,71 @@ def make_grader(
     """A grader for a pack.
 
     Args:
-        pack: The pack, which says metric and split.
+        pack: The pack, which says metric, scored rows, split and leaderboard.
         submission: Columns of a submission.
         answers: File with the hidden answers.
         sandbox: Gives the sandbox in which a pack's own metric runs; not called for a metric of ours.
-        higher_is_better: Direction of a pack's own metric; if None, its code is asked.
+        higher_is_better: Direction of a pack's own metric; if None, its code is asked, and nothing has a place on the
+            leaderboard.
         looks_log: File that gets one line for each look at the answers.
         details: Told why the answers cannot be used, and what the pack's own metric said where it failed. That may
             quote the answers: give `private_log`, or what shows it to the pack's author only.
 
     Raises:
-        PackError: The metric is not defined for the targets.
+        PackError: The metric is not defined for the targets, or the leaderboard cannot be used.
         SandboxUnavailableError: The pack's own metric needs a sandbox and there is none.
     """
     from openmle_env.graders.grader import Grader  # with all its metrics
     from openmle_env.graders.pack_metric import PackMetric
 
     config = pack.config
-    own = config.metric.name == "pack"
+    metric: Scorer | None = config.metric.ours()
+    if metric is None:
+        metric = PackMetric(
+            pack.members[METRIC_SCRIPT],
+            sandbox(),
+            limits=config.metric.limits(),
+            higher_is_better=higher_is_better,
+            details=details,
+        )
+    else:
+        higher_is_better = metric.higher_is_better
     return Grader(
         schema=submission.as_schema(),
-        metric=PackMetric(pack.members[METRIC_SCRIPT], sandbox(), higher_is_better=higher_is_better, details=details)
-        if own
-        else config.metric.name,
+        metric=metric,
         answers=answers,
         salt=config.split.salt,
         validation_fraction=config.split.validation_fraction,
         split="none" if config.split.method == "none" else "hash",
         split_column=config.split.column,
+        scored_rows=config.metric.rows,
+        leaderboard=None if higher_is_better is None else leaderboard(pack, higher_is_better),
+        task=pack.slug,
         looks_log=looks_log,
         details=details,
     )
+
+
+def leaderboard(pack: Pack, higher_is_better: bool) -> Leaderboard | None:
+    """The leaderboard of a pack, or None where it has none.
+
+    Raises:
+        PackError: Its file cannot be used.
+    """
+    board = pack.config.leaderboard
+    if board is None:
+        return None
+    return _read_board(pack.members[board.file], pack.hash, higher_is_better, board.column, board.cap)
+
+
+@lru_cache(maxsize=8)  # environments of one task share its board
+def _read_board(
+    path: Path, pack_hash: str, higher_is_better: bool, column: str | None, cap: float | None
+) -> Leaderboard:
+    from openmle_env.graders.leaderboard_file import read_leaderboard  # numpy
+
+    del pack_hash  # tells apart what stood in the file at different times
+    return read_leaderboard(path, higher_is_better, column=column, cap=cap)
 
 
 def private_log(answers: Path) -> Path:

@@ -7,7 +7,8 @@ Rules for a pack that states no ``submission``:
 - A target whose cells are decimal numbers in the sample and the answers is a ``number``: the metric decides what the
   numbers mean.
 - Otherwise, where ``train.csv`` has the column with at most 1,000 different values, and the sample and the answers use
-  no others, it is a ``label`` with these values, without blanks around them; else it is ``text``.
+  no others, it is a ``label`` with these values, without blanks around them; else it is ``text``, which may be blank
+  where a cell of the sample or of the answers is.
 
 A pack without ``rewards`` gets the score of the sample submission and the score of the answers themselves as bounds.
 """
@@ -24,7 +25,8 @@ from openmle_env.errors import PackError, SandboxUnavailableError
 from openmle_env.graders.cells import canonical_id
 from openmle_env.graders.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
-from openmle_env.task_registry.grading import gold_submission, make_grader
+from openmle_env.task_registry.gold import gold_submission
+from openmle_env.task_registry.grading import leaderboard, make_grader
 from openmle_env.task_registry.pack import ColumnBlock, IdBlock, Rewards, Submission
 from openmle_env.types import Fault, Part
 
@@ -85,6 +87,7 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand, *, 
             f"{pack.slug}: metric.higher_is_better is {stated} in pack.yaml, and the metric itself says "
             f"{higher_is_better}. Correct one of them."
         )
+    leaderboard(pack, higher_is_better)  # refuses one that cannot be used
     bounds = pack.config.rewards
     if bounds is not None and (bounds.best > bounds.worst) != higher_is_better:
         raise PackError(
@@ -93,7 +96,7 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand, *, 
         )
     with _worded(pack, said, show_trace=show_trace):
         sample_bytes = read_bytes(sample, max_bytes=MAX_TASK_BYTES)
-        gold_bytes = gold_submission(answers, submission.as_schema())
+        gold_bytes = gold_submission(pack.config.metric, submission.as_schema(), answers, sample)
         measured = {
             part: (
                 _score(grader, sample_bytes, part, "the sample submission"),
@@ -150,9 +153,12 @@ def _read(pack: Pack, path: Path, name: str, *, wanted: tuple[str, ...] | None =
 def _check_ids(pack: Pack, submission: Submission, sample: Path, answers: Path) -> None:
     """The sample and the answers must hold the same ids in the columns that the pack states."""
     found = {}
+    schema, metric = submission.as_schema(), pack.config.metric.ours()
+    answered = [column.name for column in metric.truth_columns(schema)] if metric else schema.columns[1:]
+    wanted = {SAMPLE: schema.columns, ANSWERS: (schema.id.name, *answered)}
     for name, path in ((SAMPLE, sample), (ANSWERS, answers)):
         table = _read(pack, path, name)
-        if missing := [column for column in submission.as_schema().columns if column not in table.names]:
+        if missing := [column for column in wanted[name] if column not in table.names]:
             raise PackError(f"{pack.slug}: {name} lacks the column {missing[0]!r}; it has {', '.join(table.names)}.")
         found[name] = [_one_spelling(cell, submission) for cell in table.columns[submission.id.name]]
     ids = {name: set(cells) for name, cells in found.items()}
@@ -173,14 +179,15 @@ def _infer(pack: Pack, sample_path: Path, answers_path: Path, train_path: Path) 
     sample, answers = _read(pack, sample_path, SAMPLE), _read(pack, answers_path, ANSWERS)
     if len(sample.names) < 2:
         raise PackError(f"{pack.slug}: {SAMPLE} needs an id and at least one target; it has {', '.join(sample.names)}.")
-    if missing := [name for name in sample.names if name not in answers.names]:
-        raise PackError(f"{pack.slug}: {ANSWERS} lacks the column {missing[0]!r} of {SAMPLE}.")
     id_name, *targets = sample.names
+    if id_name not in answers.names:
+        raise PackError(f"{pack.slug}: {ANSWERS} lacks the column {id_name!r} of {SAMPLE}.")
     all_integers = all(_INTEGER.fullmatch(cell.strip()) for cell in answers.columns[id_name])
     return Submission(
         id=IdBlock(name=id_name, kind="integer" if all_integers else "text"),
         targets=tuple(
-            _infer_target(pack, name, {*sample.columns[name], *answers.columns[name]}, train_path) for name in targets
+            _infer_target(pack, name, {*sample.columns[name], *answers.columns.get(name, ())}, train_path)
+            for name in targets
         ),
     )
 
@@ -192,4 +199,4 @@ def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path) -> Co
     labels = {label for cell in train.get(name, ()) if (label := cell.strip())}
     if len(labels) <= MAX_LABELS and {cell.strip() for cell in used} <= labels:
         return ColumnBlock(name=name, kind="label", labels=tuple(sorted(labels)))
-    return ColumnBlock(name=name, kind="text")
+    return ColumnBlock(name=name, kind="text", blank="" in used)

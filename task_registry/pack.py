@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -18,6 +18,10 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -25,6 +29,11 @@ from pydantic_core import PydanticCustomError
 
 from openmle_env.graders.cells import check_schema
 from openmle_env.types import Column, ColumnKind, Limits, ResultStatus, SubmissionSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openmle_env.graders.metrics import Metric as OurMetric
 
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 MAX_SLUG = 100
@@ -74,13 +83,93 @@ class Block(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
+
+
 class Metric(Block):
     """How a submission is scored."""
 
     name: Text = "pack"
     """One of our metrics (``accuracy``), or ``pack`` for the pack's own ``utils/metric.py``."""
+    parameters: dict[str, Scalar | tuple[Scalar, ...]] = {}
+    """Parameters of a metric of ours: ``{k: 5}``. What they are and mean: ``openmle metrics NAME``."""
+    rows: str = ""
+    """Which rows are scored: ``COLUMN = VALUE`` or ``COLUMN != VALUE``, by a column of the answers; all, if empty."""
     higher_is_better: StrictBool | None = None
     """The direction. Left out, it is asked of the metric; stated, it must agree with it."""
+    seconds: Seconds = Limits().wall_seconds
+    """For the pack's own metric: what one score may take. More is a fault of the task."""
+    memory_mb: Count = Limits().memory_mb
+    """For the pack's own metric: the memory of one score, in MiB."""
+
+    @field_validator("name")
+    @classmethod
+    def _exists(cls, value: str) -> str:
+        if value != "pack":
+            _ours(value, {})
+        return value
+
+    @field_validator("parameters")
+    @classmethod
+    def _are_the_metrics(cls, value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if value and "name" in info.data:
+            if info.data["name"] == "pack":
+                raise ValueError("parameters belong to a metric of ours, and the metric is the pack's own")
+            _ours(info.data["name"], value)
+        return value
+
+    @field_validator("rows")
+    @classmethod
+    def _is_a_condition(cls, value: str) -> str:
+        from openmle_env.graders.answers import Condition
+
+        Condition.parse(value)
+        return value
+
+    @field_validator("higher_is_better")
+    @classmethod
+    def _agrees(cls, value: bool | None, info: ValidationInfo) -> bool | None:
+        name = info.data.get("name", "pack")
+        if value is not None and name != "pack" and value is not (right := _ours(name, {}).higher_is_better):
+            raise ValueError(f"of {name!r} it is {str(right).lower()}. Correct it, or leave it out")
+        return value
+
+    @field_validator("seconds", "memory_mb")
+    @classmethod
+    def _bounds_the_packs_own(cls, value: float, info: ValidationInfo) -> float:
+        if info.data.get("name", "pack") != "pack":
+            raise ValueError(f"it bounds a pack's own metric, and the metric is {info.data['name']!r} of ours")
+        return value
+
+    @model_validator(mode="after")
+    def _a_box_can_keep_them(self) -> Metric:
+        self.limits()  # its own check says which value is out of range
+        return self
+
+    def ours(self) -> OurMetric | None:
+        """The metric of ours with its parameters; None for the pack's own."""
+        return None if self.name == "pack" else _ours(self.name, self.parameters)
+
+    def limits(self) -> Limits:
+        """What one score of the pack's own metric may use."""
+        return Limits(wall_seconds=self.seconds, memory_mb=self.memory_mb)
+
+
+def _ours(name: str, parameters: Mapping[str, object]) -> OurMetric:
+    from openmle_env.graders import metrics  # numpy
+
+    return metrics.get(name, parameters)
+
+
+class Board(Block):
+    """The leaderboard of a competition, on which final scores are placed. No agent ever sees it."""
+
+    file: InsidePath
+    """A CSV file of the pack with one row for each team."""
+    column: Text | None = None
+    """Its column of scores; the one called ``score``, in any case, if left out."""
+    cap: Number | None = None
+    """Teams with a better score than this are left out: those that knew the answers."""
 
 
 def _lacks(key: str, meaning: str) -> PydanticCustomError:
@@ -112,6 +201,8 @@ class ColumnBlock(Block):
     """How its cells are read: integer, number, probability, label or text."""
     labels: tuple[str, ...] = ()
     """For ``label``: every allowed value."""
+    blank: StrictBool = False
+    """For ``text``: whether an empty cell is a value of its own, such as a mask without pixels or an empty list."""
     description: str = ""
     """What it means, for the agent."""
 
@@ -121,6 +212,8 @@ class ColumnBlock(Block):
             raise _lacks("labels", "it lists every allowed value of a column of kind 'label'")
         if self.kind != "label" and self.labels:
             raise ValueError(f"'labels' belongs to columns of kind 'label', and this one is of kind {self.kind!r}")
+        if self.blank and self.kind != "text":
+            raise ValueError(f"'blank' belongs to columns of kind 'text', and this one is of kind {self.kind!r}")
         if len(set(self.labels)) != len(self.labels):
             raise ValueError("'labels' holds a value twice")
         for label in self.labels:
@@ -130,7 +223,9 @@ class ColumnBlock(Block):
 
     def column(self) -> Column:
         """The same as the type that the rest of the package uses."""
-        return Column(name=self.name, kind=self.kind, labels=self.labels, description=self.description)
+        return Column(
+            name=self.name, kind=self.kind, labels=self.labels, blank=self.blank, description=self.description
+        )
 
 
 class Submission(Block):
@@ -305,6 +400,8 @@ class PackConfig(Block):
     """Libraries that programs may count on."""
     hardware: Hardware = Hardware()
     """What the task is meant for."""
+    leaderboard: Board | None = None
+    """The leaderboard of a competition. Left out, final scores have no place and no medal."""
     rewards: Rewards | None = None
     """Bounds of rewards. Left out: from the score of the sample submission to the score of the answers themselves."""
     references: tuple[Reference, ...] = ()

@@ -20,7 +20,7 @@ from openmle_env.errors import PackError, PreparationError, SandboxUnavailableEr
 from openmle_env.sandbox.channel import MAX_FILES
 from openmle_env.sandbox.scripted import ScriptedSandbox
 from openmle_env.task_registry import files, learn
-from openmle_env.task_registry.folder import ANSWERS, PREPARE_SCRIPT, SAMPLE
+from openmle_env.task_registry.folder import ANSWERS, GOLD, PREPARE_SCRIPT, SAMPLE
 from openmle_env.task_registry.manifest import (
     FORMAT,
     MANIFEST,
@@ -312,9 +312,13 @@ def _check_hashes(pack: Pack, found: Mapping[str, str]) -> None:
 
 
 def _check_copies(pack: Pack, found: Mapping[str, str]) -> None:
+    hidden = {found[name]: f"the hidden answers, {name}" for name in (ANSWERS, GOLD) if name in found}
+    if pack.config.leaderboard:
+        board = pack.config.leaderboard.file
+        hidden[files.sha256(pack.members[board])] = f"the leaderboard, {board}"
     for name, digest in found.items():
-        if name.startswith("public/") and digest == found[ANSWERS]:
-            raise PackError(f"{pack.slug}: {name} is a copy of the hidden answers, {ANSWERS}. Keep it out of public/.")
+        if name.startswith("public/") and digest in hidden:
+            raise PackError(f"{pack.slug}: {name} is a copy of {hidden[digest]}. Keep it out of public/.")
 
 
 def _write(contents: Contents, places: _Places) -> None:

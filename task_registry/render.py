@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from openmle_env.types import SUBMISSION_NAME
 
 if TYPE_CHECKING:
+    from openmle_env.graders.metrics import Metric
     from openmle_env.task_registry.folder import Pack
     from openmle_env.task_registry.task import Task
     from openmle_env.types import Column, Limits, PublicFile, TaskSpec
@@ -84,13 +85,14 @@ def _submission(spec: TaskSpec) -> str:
         f"- `{schema.id.name}`: the id, {_kind(schema.id)}{_note(schema.id)}",
     ]
     lines += [f"- `{target.name}`: {_kind(target)}{_note(target)}" for target in schema.targets]
-    lines += ["", "No cell may be empty, NaN or infinite."]
+    empty = "other cell" if any(target.blank for target in schema.targets) else "cell"
+    lines += ["", f"No {empty} may be empty, NaN or infinite."]
     return "\n".join(lines)
 
 
 def _kind(column: Column) -> str:
     if column.kind != "label":
-        return _KINDS[column.kind]
+        return f"{_KINDS[column.kind]}{', may be empty' if column.blank else ''}"
     shown = ", ".join(f"`{label}`" for label in column.labels[:MAX_COLUMNS])
     more = f" and {len(column.labels) - MAX_COLUMNS} more" if len(column.labels) > MAX_COLUMNS else ""
     return f"one of {shown}{more}"
@@ -101,12 +103,21 @@ def _note(column: Column) -> str:
 
 
 def _score(spec: TaskSpec) -> str:
+    from openmle_env.graders.metric_words import settings  # numpy
+
     metric = "the task's own metric" if spec.metric == "pack" else f"`{spec.metric}`"
+    if spec.metric_parameters:
+        metric += f" with `{settings(spec.metric_parameters)}`"
     worst, best = spec.reward_bounds
+    said = f" {spec.metric_description}" if spec.metric_description else ""
+    rows = f" Only rows of `{spec.scored_rows}` are scored; all are to be predicted." if spec.scored_rows else ""
+    board = " The final score is then placed on the competition's leaderboard." if spec.has_leaderboard else ""
     return (
-        f"The metric is {metric}; {_direction(higher=spec.higher_is_better)}. A score of {worst:g} is worth reward 0, "
-        f"one of {best:g} reward 1. The hidden answers fall into two fixed parts: what you are told after a program "
+        f"The metric is {metric}; {_direction(higher=spec.higher_is_better)}.{said}{rows} "
+        f"A score of {worst:g} is worth reward 0, one of {best:g} reward 1. "
+        f"The hidden answers fall into two fixed parts: what you are told after a program "
         "comes from the validation part; the test part is graded once, for the program selected at the end."
+        f"{board}"
     )
 
 
@@ -148,8 +159,10 @@ def card(task: Task | Pack) -> str:
     pack = task if isinstance(task, Pack) else task.pack
     prepared = locate(pack)
     config = pack.config
-    metric = "its own, utils/metric.py" if config.metric.name == "pack" else config.metric.name
+    ours = config.metric.ours()
     higher = prepared.manifest.higher_is_better if prepared else config.metric.higher_is_better
+    if ours is not None:
+        higher = ours.higher_is_better
     direction = "" if higher is None else f"; {_direction(higher=higher)}"
     lines = [
         f"# {config.title or pack.slug}",
@@ -160,7 +173,9 @@ def card(task: Task | Pack) -> str:
         "",
         "## Facts",
         "",
-        f"- Metric: {metric}{direction}",
+        f"- Metric: {_metric(ours)}{direction}{f'. {ours.description}' if ours else ''}",
+        *([f"- Scored rows: {config.metric.rows}"] if config.metric.rows else []),
+        *([f"- Leaderboard: {config.leaderboard.file}, for final scores only"] if config.leaderboard else []),
         f"- Hidden answers: {_split(pack)}",
         f"- Budget: {config.budget.programs} programs, {human_seconds(config.budget.seconds)}",
         *(f"- Limits: {line}" for line in _limits(config.program_limits())[:1]),
@@ -181,6 +196,14 @@ def card(task: Task | Pack) -> str:
             for file in prepared.manifest.files
         ]
     return "\n".join(lines) + "\n"
+
+
+def _metric(ours: Metric | None) -> str:
+    from openmle_env.graders.metric_words import settings  # numpy
+
+    if ours is None:
+        return "its own, utils/metric.py"
+    return f"{ours.name} with {settings(ours.given)}" if ours.given else ours.name
 
 
 def _split(pack: Pack) -> str:

@@ -21,7 +21,10 @@ def build(pack: Pack, manifest: Manifest | None) -> TaskSpec:
     config = pack.config
     submission = manifest.submission if manifest else config.submission
     rewards = manifest.rewards if manifest else config.rewards
-    higher_is_better = manifest.higher_is_better if manifest else _direction(pack)
+    metric = config.metric.ours()
+    higher_is_better = manifest.higher_is_better if manifest else config.metric.higher_is_better
+    if metric is not None:
+        higher_is_better = metric.higher_is_better
     if submission is None or rewards is None or higher_is_better is None:
         raise PackError(
             f"{pack.slug} is not prepared, and its pack.yaml does not state submission, metric direction and rewards. "
@@ -34,7 +37,11 @@ def build(pack: Pack, manifest: Manifest | None) -> TaskSpec:
         description=pack.description,
         modality=config.modality,
         task_type=config.task_type,
-        metric=config.metric.name,
+        metric=metric.name if metric else "pack",
+        metric_parameters=dict(metric.given) if metric else {},
+        metric_description=metric.description if metric else "",
+        scored_rows=config.metric.rows,
+        has_leaderboard=config.leaderboard is not None,
         higher_is_better=higher_is_better,
         submission=submission.as_schema(),
         files=manifest.public_files() if manifest else (),
@@ -44,10 +51,3 @@ def build(pack: Pack, manifest: Manifest | None) -> TaskSpec:
         reward_bounds=(rewards.worst, rewards.best),
         modules=config.modules,
     )
-
-
-def _direction(pack: Pack) -> bool | None:
-    from openmle_env.graders import metrics  # imports numpy
-
-    stated = pack.config.metric
-    return stated.higher_is_better if stated.name == "pack" else metrics.get(stated.name).higher_is_better

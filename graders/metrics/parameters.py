@@ -5,7 +5,8 @@ A parameter is a keyword with a default, annotated with what it means::
     k: Annotated[int, Option("How many guesses count.", low=1)] = 5
     weight: Annotated[Array | None, AnswerColumn("Weight of each row.", kind="number")] = None
 
-The second is given as the name of a column of the answers; the function gets that column's values.
+The second is given as the name of a column of the answers; the function gets that column's values. With ``many=True``
+it is given as several names, and the function gets an array of shape (rows, columns).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from inspect import Parameter as Argument
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from openmle_env.errors import UsageError, unknown_name
+from openmle_env.errors import UnknownNameError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 CONTEXT = ("classes", "names")
 """Keywords that are no parameters: the classes behind the codes, and the names of the target columns."""
 
-Kind = Literal["integer", "number", "flag", "choice", "text", "numbers", "texts", "column"]
+Kind = Literal["integer", "number", "flag", "choice", "text", "numbers", "texts", "column", "columns"]
 
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -55,6 +56,8 @@ class AnswerColumn:
     """Where it is given, the answers hold it instead of the target columns."""
     needed: bool = False
     """Whether the metric is undefined without it."""
+    many: bool = False
+    """Whether it names one column or more, rather than one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,7 @@ class Parameter:
             "numbers": "numbers separated by commas",
             "texts": "texts separated by commas",
             "column": "the name of a column of the answers",
+            "columns": "the names of columns of the answers, separated by commas, each once",
         }[self.kind]
         if not isinstance(self.mark, Option):
             return words
@@ -117,6 +121,10 @@ class Parameter:
             case "texts":
                 items = value.split(",") if isinstance(value, str) else value
                 return tuple(str(item).strip() for item in items) if isinstance(items, list | tuple) else None
+            case "columns":
+                items = value.split(",") if isinstance(value, str) else value
+                names = tuple(str(item).strip() for item in items) if isinstance(items, list | tuple) else ()
+                return names if names and all(names) and len(set(names)) == len(names) else None
             case "numbers":
                 items = value.split(",") if isinstance(value, str) else value
                 if not isinstance(items, list | tuple):
@@ -167,7 +175,7 @@ def _parameter(argument: Argument, declared_type: Any, mark: Option | AnswerColu
     kind: Kind
     choices: tuple[str, ...] = ()
     if isinstance(mark, AnswerColumn):
-        kind = "column"
+        kind = "columns" if mark.many else "column"
     elif get_origin(declared_type) is Literal:
         kind, choices = "choice", get_args(declared_type)
     else:
@@ -195,8 +203,9 @@ def bind(metric: str, parameters: tuple[Parameter, ...], given: Mapping[str, obj
     bound = {}
     for name, value in given.items():
         if name not in known:
-            hint = "" if known else f"Metric {metric} has no parameters."
-            raise unknown_name(f"parameter of metric {metric}", name, known, hint=hint)
+            if not known:
+                raise UnknownNameError(f"Metric {metric} has no parameters, so {name!r} is none. Leave it out.")
+            raise UnknownNameError(f"Metric {metric}: {unknown_name('parameter', name, known)}")
         try:
             bound[name] = known[name].parse(value)
         except UsageError as error:

@@ -116,8 +116,9 @@ class Metric:
         replaced = False
         for parameter in self.parameters:
             if isinstance(parameter.mark, AnswerColumn) and parameter.name in self.given:
-                name = self.given[parameter.name]
-                columns[name] = _side_column(name, parameter.mark, schema)
+                given = self.given[parameter.name]
+                for name in given if parameter.mark.many else (given,):
+                    columns[name] = _side_column(name, parameter.mark, schema)
                 replaced |= parameter.mark.replaces_targets
         if not replaced:
             for target in schema.targets[: self.answered]:
@@ -179,11 +180,12 @@ class Metric:
         del cancel
         try:
             return Scored(status=ResultStatus.SUCCESS, score=self(truth.take(chosen), predicted.take(chosen)))
-        except PackError:
+        except PackError as error:
             _log.info("metric %s is undefined on the answers", self.name)
             return Scored(
                 status=ResultStatus.METRIC_OR_ANSWER_MISSING,
                 message=f"The metric {self.name} is undefined on the task's answers. This is a fault of the task.",
+                details=str(error),
             )
         except OverflowError:
             return Scored(
@@ -196,6 +198,7 @@ class Metric:
             return Scored(
                 status=ResultStatus.SCORING_FAILED,
                 message=f"The metric {self.name} failed. This is a fault of the task, not of the submission.",
+                details=f"{type(error).__name__}: {error}",
             )
 
     def _calls(
@@ -206,6 +209,8 @@ class Metric:
         for parameter in self.parameters:
             if parameter.kind == "column" and parameter.name in self.given:
                 keywords[parameter.name] = truth.values[self.given[parameter.name]]
+            elif parameter.kind == "columns" and parameter.name in self.given:
+                keywords[parameter.name] = _stack([truth.values[name] for name in self.given[parameter.name]])
             elif parameter.name in self.given or for_check:
                 keywords[parameter.name] = self.given.get(parameter.name, parameter.default)
         names = tuple(predicted.columns)

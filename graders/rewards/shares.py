@@ -1,4 +1,4 @@
-"""Rewards of a score, from the two scores that are worth 0 and 1. Every one is finite."""
+"""Where a score lies between two that are worth 0 and 1."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 from fractions import Fraction
 
 from openmle_env.errors import UsageError
+
+FAR = 10**6
+"""How many spans beyond its bounds a score still counts: what is farther is put here, so that `position` is finite."""
 
 
 def normalized(score: float, bounds: tuple[float, float]) -> float:
@@ -19,14 +22,19 @@ def normalized(score: float, bounds: tuple[float, float]) -> float:
     >>> normalized(0.75, (0.5, 1.0)), normalized(3.0, (4.0, 0.0)), normalized(9.0, (4.0, 0.0))
     (0.5, 0.25, 0.0)
     """
-    if not all(math.isfinite(number) for number in (score, *bounds)):
-        raise UsageError(f"Score {score!r} and bounds {bounds!r} must be finite.")
-    worst, best = map(Fraction, bounds)
-    if worst == best:
-        raise UsageError(f"The reward bounds {bounds!r} are equal; state a worse and a better score.")
-    # Exact, since differences of finite floats can overflow or vanish.
-    share = (Fraction(score) - worst) / (best - worst)
-    return float(min(Fraction(1), max(Fraction(0), share)))
+    return float(min(Fraction(1), max(Fraction(0), _share(score, bounds))))
+
+
+def position(score: float, bounds: tuple[float, float]) -> float:
+    """As `normalized`, but not clipped to [0, 1]: below 0 is worse than the bounds, above 1 better.
+
+    Raises:
+        UsageError: As for `normalized`.
+
+    >>> position(6.0, (4.0, 0.0))
+    -0.5
+    """
+    return float(min(Fraction(FAR), max(Fraction(-FAR), _share(score, bounds))))
 
 
 def improvement(score: float, best_so_far: float | None, bounds: tuple[float, float]) -> float:
@@ -40,3 +48,13 @@ def improvement(score: float, best_so_far: float | None, bounds: tuple[float, fl
     """
     before = 0.0 if best_so_far is None else normalized(best_so_far, bounds)
     return max(0.0, normalized(score, bounds) - before)
+
+
+def _share(score: float, bounds: tuple[float, float]) -> Fraction:
+    if not all(math.isfinite(number) for number in (score, *bounds)):
+        raise UsageError(f"Score {score!r} and bounds {tuple(bounds)!r} must be finite.")
+    worst, best = map(Fraction, bounds)
+    if worst == best:
+        raise UsageError(f"The reward bounds {tuple(bounds)!r} are equal; state a worse and a better score.")
+    # Exact, since differences of finite floats can overflow or vanish.
+    return (Fraction(score) - worst) / (best - worst)

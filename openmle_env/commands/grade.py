@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import re
 import stat
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from openmle_env import settings
+from openmle_env.commands import answer_columns
+from openmle_env.commands.answer_columns import KINDS
 from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, AsJson, console, emit, say
 from openmle_env.errors import UsageError
-from openmle_env.types import Column, ColumnKind, Fault, Part, SubmissionSchema
+from openmle_env.types import Fault, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence, Set
+    from collections.abc import Iterator
 
     from openmle_env.graders.grader import Grader
-    from openmle_env.types import Grade
+    from openmle_env.graders.metrics import Metric
+    from openmle_env.types import Grade, TaskSpec
 
-KINDS: tuple[ColumnKind, ...] = ("label", "integer", "number", "probability", "text")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
-    """What was said of a file of answers."""
-
-    id: str
-    targets: tuple[str, ...]
-    """All but the id, if empty."""
-    kind: str
-    """Of the targets; found by the answers, if empty."""
+_OF_A_KIND = {"not_a_number", "not_an_integer", "out_of_range", "unknown_label"}
+"""Problems that another kind of target would not have."""
 
 
 def grade(
@@ -43,7 +36,12 @@ def grade(
     *,
     part: Annotated[Part | None, typer.Option(help="Part of a task's answers; validation if left out.")] = None,
     metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Metric, to grade against a file of answers.")
+        str | None,
+        typer.Option(metavar="NAME", help="Grade against a file of answers. 'openmle metrics' lists the metrics."),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="With --metric: a parameter of it, such as k=5; repeat it."),
     ] = None,
     id_column: Annotated[
         str | None, typer.Option("--id", metavar="COLUMN", help="With --metric: the column that names a row.")
@@ -51,7 +49,15 @@ def grade(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="With --metric: a column to compare; repeat it. All but the id if left out."
+            metavar="COLUMN",
+            help="With --metric: a column to compare; repeat it. If left out: all but the id, and but those that "
+            "--param and --where name.",
+        ),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION", help="With --metric: which rows are scored: 'COLUMN = VALUE' or 'COLUMN != VALUE'."
         ),
     ] = None,
     kind: Annotated[
@@ -59,6 +65,12 @@ def grade(
         typer.Option(
             metavar="KIND",
             help=f"With --metric: how targets are read: {', '.join(KINDS)}. Found by the answers if left out.",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C", help="With --metric: every class, in order. Those of the answers, sorted, if left out."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -71,17 +83,29 @@ def grade(
                 "--part is for tasks: a file of answers is graded as a whole. Leave --part or --metric out."
             )
         if not metric:
-            raise UsageError("The name of --metric is empty. Name one, such as accuracy.")
+            raise UsageError("The name of --metric is empty. Name one: openmle metrics lists them.")
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind!r} is not one of {', '.join(KINDS)}.")
-        columns = _Columns(id=id_column or "", targets=tuple(target or ()), kind=kind or "")
-        result, higher_is_better = _by_answers(Path(task_or_answers), submission, metric, columns)
+        told = answer_columns.Told(
+            id=id_column or "",
+            targets=tuple(target or ()),
+            kind=kind or "",
+            labels=answer_columns.labels(labels) if labels is not None else (),
+            rows=where or "",
+        )
+        chosen = _metric(metric, answer_columns.parameters(param or ()))
+        result, higher_is_better = _by_answers(Path(task_or_answers), submission, chosen, told)
+        name, given = chosen.name, dict(chosen.given)
     else:
-        if id_column is not None or target or kind is not None:
-            raise UsageError("--id, --target and --kind go with --metric. Name a metric, or leave them out.")
+        if any(one is not None for one in (id_column, target, kind, param, where, labels)):
+            raise UsageError(
+                "--param, --id, --target, --where, --kind and --labels go with --metric. Name a metric, or leave them "
+                "out."
+            )
         if task_or_answers.endswith(".csv"):
             raise UsageError(f"To grade against the file {task_or_answers!r}, say how: --metric NAME --id COLUMN.")
-        result, higher_is_better = _by_task(task_or_answers, submission, part or Part.VALIDATION)
+        result, spec = _by_task(task_or_answers, submission, part or Part.VALIDATION)
+        higher_is_better, name, given = spec.higher_is_better, spec.metric, dict(spec.metric_parameters)
 
     if as_json:
         emit(
@@ -94,6 +118,9 @@ def grade(
                 "problems": [asdict(problem) for problem in result.problems],
                 "warnings": list(result.warnings),
                 "higher_is_better": higher_is_better,
+                "metric": name,
+                "parameters": given,
+                "place": asdict(result.place) if result.place else None,
             }
         )
     else:
@@ -101,6 +128,18 @@ def grade(
     if result.valid:
         return DONE
     return INFRASTRUCTURE if result.status.fault is Fault.INFRASTRUCTURE else FAILED
+
+
+def _metric(name: str, given: dict[str, str]) -> Metric:
+    """The metric; where a parameter is wrong, all that there are stand below the message."""
+    from openmle_env.graders import metric_words, metrics  # numpy
+
+    plain = metrics.get(name)
+    try:
+        return metrics.get(name, given)
+    except UsageError as error:
+        lines = "".join(f"\n  {line}" for line in metric_words.parameter_lines(plain))
+        raise type(error)(f"{error}\nParameters of {plain.name}:{lines}" if lines else str(error)) from None
 
 
 def _need_file(path: Path, advice: str) -> None:
@@ -121,6 +160,8 @@ def _print(result: Grade, *, higher_is_better: bool) -> None:
         direction = "higher" if higher_is_better else "lower"
         where = "" if result.part is Part.ALL else f" on the {result.part} part"
         console().print(f"Score{where}: {result.score!r} ({direction} is better)")
+        if result.place is not None:
+            console().print(f"On the leaderboard: {result.place}")
         return
     console().print(f"Not scored: {result.status}.")
     console().print(result.message)
@@ -129,47 +170,45 @@ def _print(result: Grade, *, higher_is_better: bool) -> None:
             console().print(f"{problem.code}: {problem.count}, such as {', '.join(problem.examples)}")
 
 
-def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, bool]:
+def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, TaskSpec]:
     from openmle_env.graders.private_log import PrivateLog
     from openmle_env.task_registry.grading import make_grader, private_log  # pydantic and more
     from openmle_env.task_registry.lookup import load_task
     from openmle_env.task_registry.on_demand import SandboxOnDemand
+    from openmle_env.task_registry.task import LOOKS
 
     task = load_task(name)
     with SandboxOnDemand(None) as sandbox:
-        looks = settings.load().home / "looks.jsonl"
+        looks = settings.load().home / LOOKS
         details = PrivateLog(private_log(task.answers))
         grader = make_grader(task.pack, task.submission, task.answers, sandbox.get, looks_log=looks, details=details)
-        return grader.grade(submission, part), task.spec.higher_is_better
+        return grader.grade(submission, part), task.spec
 
 
-def _by_answers(answers: Path, submission: Path, metric: str, columns: _Columns) -> tuple[Grade, bool]:
-    from openmle_env.graders import metrics  # numpy
-    from openmle_env.graders.grader import Grader
+def _by_answers(answers: Path, submission: Path, metric: Metric, told: answer_columns.Told) -> tuple[Grade, bool]:
+    from openmle_env.graders.grader import Grader  # numpy
     from openmle_env.graders.table import MAX_TASK_BYTES, Refused, read_bytes, read_table
 
-    accepted = metrics.get(metric).kinds
     _need_file(answers, "With --metric, the first argument is a file of answers.")
     try:
         cells = read_table(read_bytes(answers.resolve(), max_bytes=MAX_TASK_BYTES)).columns
     except Refused as error:
         raise UsageError(f"The answers {str(answers)!r} cannot be read: {error}") from None
-    if not columns.id:
-        raise UsageError(f"Say which column names a row: --id COLUMN. {answers.name} has {', '.join(cells)}.")
-    targets = columns.targets or tuple(name for name in cells if name != columns.id)
-    for name in (columns.id, *targets):
-        if name not in cells:
-            raise UsageError(f"{answers.name} has no column {name!r}; it has {', '.join(cells)}.")
-        if (columns.id, *targets).count(name) > 1:
-            raise UsageError(f"Column {name!r} is named twice. Name one as --id, and each --target once.")
-    schema = SubmissionSchema(
-        id=Column(name=columns.id, kind="integer" if _all_integers(cells[columns.id]) else "text"),
-        targets=tuple(_target(name, cells[name], columns.kind, accepted) for name in targets),
+    schema = answer_columns.schema(metric, cells, told, answers.name)
+    del cells  # the grader reads what it needs in less memory
+    why: list[str] = []
+    grader = Grader(
+        schema=schema, metric=metric, answers=answers, split="none", scored_rows=told.rows, details=why.append
     )
-    grader = Grader(schema=schema, metric=metric, answers=answers, split="none")
     grader.load()  # raises, where grading would only give a status
     result = grader.grade(submission, Part.ALL)
-    if result.valid and "label" in accepted:
+    if result.status.fault is Fault.TASK and why:  # whoever runs this command owns the answers
+        result = replace(result, message=f"{result.message} {why[-1]}")
+    if not told.kind and any(problem.code in _OF_A_KIND for problem in result.problems):
+        kinds = ", ".join(dict.fromkeys(target.kind for target in schema.targets))
+        found = f"Targets were read as {kinds}, which the answers suggest; --kind and --labels say otherwise."
+        result = replace(result, warnings=(*result.warnings, found))
+    if result.valid and "label" in metric.kinds:
         result = replace(result, warnings=(*result.warnings, *_strangers(grader, submission)))
     return result, grader.higher_is_better
 
@@ -182,25 +221,3 @@ def _strangers(grader: Grader, submission: Path) -> Iterator[str]:
         for name in predictions.columns:
             if name in truth.columns and set(truth.cells(name)).isdisjoint(predictions.cells(name)):
                 yield f"No value predicted for {name!r} occurs among the answers. Are its classes spelled as they are?"
-
-
-def _target(name: str, cells: Sequence[str], kind: str, accepted: Set[ColumnKind]) -> Column:
-    """How a target is read: as told, else by the first kind that the metric takes.
-
-    A yes and a no, 1 and 0 included, are labels in any spelling, and refuse a third value unless another kind is told.
-    Integers only where all answers are; other labels last, since a submission may hold a class that the answers lack.
-    """
-    from openmle_env.graders.cells import yes_and_no
-
-    order: tuple[ColumnKind, ...] = ("integer", "number", "probability", "text", "label")
-    fitting = [known for known in order if known in accepted and (known != "integer" or _all_integers(cells))]
-    found = "label" if "label" in accepted and yes_and_no(set(cells)) else fitting[0]
-    chosen = next((known for known in KINDS if known == kind), found)
-    if chosen not in accepted:
-        raise UsageError(f"The metric does not take targets of kind {kind!r}; it takes {', '.join(sorted(accepted))}.")
-    return Column(name=name, kind=chosen, labels=tuple(dict.fromkeys(cells)) if chosen == "label" else ())
-
-
-def _all_integers(cells: Sequence[str]) -> bool:
-    """Whether all are integers; not so with leading zeros, which mean something."""
-    return all(re.fullmatch(r"-?(0|[1-9][0-9]*)", cell.strip()) for cell in cells)

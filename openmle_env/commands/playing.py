@@ -152,6 +152,8 @@ def _print(task: Task, episode: PlayedEpisode, sandbox: str, folder: Path) -> No
     shown = [(name, number(validation), number(test)) for name, validation, test in scores]
     if shown:
         table("", ("score of", "validation", "test"), shown, right=("validation", "test"))
+    if final and final.place:
+        say(f"On the leaderboard: {final.place}.")
     if episode.fault and final and final.grade and final.grade.status.fault is episode.fault:
         say(
             f"The final grade could not be made ({final.grade.status}): a fault of the {episode.fault}, not of the "
@@ -190,6 +192,7 @@ def _document(task: Task, episode: PlayedEpisode, order: Order, sandbox: str, fo
         "selected": final.selected if final else None,
         "validation_score": final.validation_score if final else None,
         "test_score": final.test_score if final else None,
+        "place": asdict(final.place) if final and final.place else None,
         "truncated": episode.truncated,
         "fault": episode.fault,
         "references": [reference.model_dump(mode="json") for reference in task.pack.config.references],

@@ -60,7 +60,7 @@ def test_every_metric_is_described(name: str) -> None:
     assert {golden.kind or metric.kinds[0] for golden in metric.golden} <= set(metric.kinds)
     for parameter in metric.parameters:
         assert parameter.mark.description.endswith(".")
-        if parameter.kind != "column":
+        if isinstance(parameter.mark, Option):
             assert parameter.parse(parameter.default) == parameter.default
 
 
@@ -99,6 +99,7 @@ def shaped(
     strict: Annotated[bool, Option("Strict.")] = False,
     at: Annotated[tuple[float, ...], Option("Thresholds.", low=0, high=1)] = (0.5,),
     weight: Annotated[Array | None, AnswerColumn("Weights.")] = None,
+    groups: Annotated[Array | None, AnswerColumn("Groups.", many=True)] = None,
 ) -> float:
     return 0.0
 
@@ -119,6 +120,8 @@ PARAMETERS = {parameter.name: parameter for parameter in declared(shaped)}
         ("at", "0.5, 0.75", (0.5, 0.75)),
         ("at", [0, 1], (0.0, 1.0)),
         ("weight", "w", "w"),
+        ("groups", "a, b", ("a", "b")),
+        ("groups", ["a,b"], ("a,b",)),
     ],
 )
 def test_parameters_from_text_and_from_values(name: str, given: object, parsed: object) -> None:
@@ -140,6 +143,9 @@ def test_parameters_from_text_and_from_values(name: str, given: object, parsed: 
         ("at", "0.5,2", "numbers separated by commas, at least 0 and at most 1"),
         ("weight", "", "the name of a column of the answers"),
         ("weight", 3, "the name of a column of the answers"),
+        ("groups", "a,,b", "the names of columns of the answers"),
+        ("groups", "a,a", "each once"),
+        ("groups", [], "the names of columns of the answers"),
     ],
 )
 def test_parameters_that_are_not_what_they_should_be(name: str, given: object, expected: str) -> None:
@@ -148,8 +154,8 @@ def test_parameters_that_are_not_what_they_should_be(name: str, given: object, e
 
 
 def test_a_parameter_that_does_not_exist() -> None:
-    with pytest.raises(UnknownNameError, match="Metric accuracy has no parameters"):
-        metrics.get("accuracy", {"k": 3})
+    with pytest.raises(UnknownNameError, match="Metric hamming_loss has no parameters"):
+        metrics.get("hamming_loss", {"k": 3})
 
 
 def example(kind: ColumnKind = "integer", **columns: list[int]) -> Rows:

@@ -10,7 +10,8 @@ import pytest
 from openmle_env.errors import PackError
 from openmle_env.graders.grader import Grader
 from openmle_env.task_registry.folder import open_pack
-from openmle_env.task_registry.grading import gold_submission
+from openmle_env.task_registry.gold import gold_submission
+from openmle_env.task_registry.pack import Metric
 from openmle_env.types import Column, Part, SubmissionSchema
 
 ANSWERS = "data/private/test_answer.csv"
@@ -60,6 +61,6 @@ def test_the_right_submission_keeps_every_line_break(tmp_path):
     with answers.open("w", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("id", "y"), *enumerate(texts)])
     schema = SubmissionSchema(id=Column(name="id", kind="integer"), targets=(Column(name="y", kind="text"),))
-    gold = gold_submission(answers, schema)
+    gold = gold_submission(Metric(name="accuracy"), schema, answers, answers)
     assert [row[1] for row in csv.reader(io.StringIO(gold.decode(), newline=""))] == ["y", *texts]
     assert Grader(schema=schema, metric="accuracy", answers=answers, split="none").grade(gold, Part.ALL).score == 1.0

@@ -80,7 +80,7 @@ def test_neither_number_nor_place_tells(tables):
 def test_the_two_hidden_parts_are_alike(task, tables, box):
     sexes = {row["PassengerId"]: row["Sex"] for row in tables["test.csv"]}
     answers = task.grader(box).load()
-    ids = list(answers.rows.ids)
+    ids = [str(one) for one in answers.rows.ids]
     fates = {row["PassengerId"]: row["Survived"] for row in tables["answers"]}
     counts = [
         Counter((sexes[ids[at]], fates[ids[at]]) for at in answers.positions[part])

@@ -1,0 +1,147 @@
+"""A metric in words and as plain values: for specifications, for the command line, and for the page of all metrics."""
+
+from __future__ import annotations
+
+import math
+import sys
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any
+
+from openmle_env.graders.metrics.parameters import AnswerColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from openmle_env.graders.metrics import Metric, Parameter
+
+
+def family(metric: Metric) -> str:
+    """Name of the module that it stands in.
+
+    >>> from openmle_env.graders import metrics
+    >>> family(metrics.get("accuracy"))
+    'classification'
+    """
+    return metric.function.__module__.rpartition(".")[2]
+
+
+def family_title(metric: Metric) -> str:
+    """What that module says of itself in its first line."""
+    return (getdoc(sys.modules[metric.function.__module__]) or "").partition("\n")[0].rstrip(".")
+
+
+def direction(metric: Metric) -> str:
+    """In two words and an arrow."""
+    return "↑ higher is better" if metric.higher_is_better else "↓ lower is better"
+
+
+def span(metric: Metric) -> str:
+    """The values that it can take.
+
+    >>> from openmle_env.graders import metrics
+    >>> span(metrics.get("accuracy"))
+    '0 to 1'
+    """
+    low, high = metric.range
+    if math.isinf(low) and math.isinf(high):
+        return "any number"
+    if math.isinf(high):
+        return f"at least {low:g}"
+    return f"at most {high:g}" if math.isinf(low) else f"{low:g} to {high:g}"
+
+
+def value(given: object) -> str:
+    """A parameter's value as it is written on a command line.
+
+    >>> value(0.5), value((1.0, 2.0)), value(True), value(None), value("")
+    ('0.5', '1,2', 'true', 'none', "''")
+    """
+    if given is None:
+        return "none"
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, float):
+        return repr(int(given)) if given.is_integer() and abs(given) < 1e15 else repr(given)
+    if isinstance(given, list | tuple):
+        return ",".join(value(item) for item in given) or "none"
+    return str(given) if str(given).strip() else repr(given)
+
+
+def settings(given: Mapping[str, object]) -> str:
+    """Parameters that were given, in one line.
+
+    >>> settings({"k": 5, "beta": 0.5})
+    'k=5, beta=0.5'
+    """
+    return ", ".join(f"{name}={value(one)}" for name, one in given.items())
+
+
+def default(parameter: Parameter) -> str:
+    """What holds where a parameter is not given."""
+    if isinstance(parameter.mark, AnswerColumn):
+        return "has to be given" if parameter.mark.needed else "none"
+    return value(parameter.default)
+
+
+def parameter_lines(metric: Metric) -> list[str]:
+    """One line for each parameter: its name, what it means, what it should be, and its default."""
+    return [
+        f"{parameter.name}: {parameter.mark.description} It is {parameter.expected}; default: {default(parameter)}."
+        for parameter in metric.parameters
+    ]
+
+
+def column_names(metric: Metric) -> Iterator[str]:
+    """The columns of the answers that its given parameters name."""
+    for parameter in metric.parameters:
+        if isinstance(parameter.mark, AnswerColumn) and parameter.name in metric.given:
+            given = metric.given[parameter.name]
+            yield from given if parameter.mark.many else (given,)
+
+
+def class_column(metric: Metric) -> str:
+    """The column that it was told to read the name of a target from, instead of the targets; empty if there is none."""
+    for parameter in metric.parameters:
+        mark = parameter.mark
+        if isinstance(mark, AnswerColumn) and mark.replaces_targets and mark.kind == "class":
+            return str(metric.given.get(parameter.name, ""))
+    return ""
+
+
+def replaces_targets(metric: Metric) -> bool:
+    """Whether it was told a column of the answers that stands for the targets."""
+    return any(
+        isinstance(parameter.mark, AnswerColumn) and parameter.mark.replaces_targets and parameter.name in metric.given
+        for parameter in metric.parameters
+    )
+
+
+def answered_targets(metric: Metric, targets: Sequence[str]) -> Sequence[str]:
+    """Those of the targets that are columns of the answers, too."""
+    return () if replaces_targets(metric) else targets[: metric.answered]
+
+
+def facts(metric: Metric) -> dict[str, Any]:
+    """All that is said of it, as JSON values; a range without a bound has null there."""
+    return {
+        "name": metric.name,
+        "description": metric.description,
+        "family": family(metric),
+        "higher_is_better": metric.higher_is_better,
+        "range": [bound if math.isfinite(bound) else None for bound in metric.range],
+        "kinds": list(metric.kinds),
+        "source": metric.source,
+        "degenerate": metric.degenerate,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "kind": parameter.kind,
+                "default": list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default,
+                "needed": isinstance(parameter.mark, AnswerColumn) and parameter.mark.needed,
+                "expected": parameter.expected,
+                "description": parameter.mark.description,
+            }
+            for parameter in metric.parameters
+        ],
+        "aliases": {name: dict(given) for name, given in metric.aliases.items()},
+    }

@@ -1,0 +1,79 @@
+"""Rewards of a score: pure functions, every one of them finite.
+
+The usual order: a score is signed (higher is better) and placed between bounds (`static_bounds`, `adaptive_bounds`),
+a mapping makes a number of it (`map_score` and the plain functions), a gap between validation and test may cost some of
+it, and an operator's result is compared with its parent's (`operator_reward`). `normalized` and `improvement` are what
+an environment's step gives.
+
+Two conventions meet here and agree. `normalized` takes a score as the metric gives it and two bounds whose order
+(worse, better) holds the direction; everything else takes `Bounds` of signed scores. Negating a score and both bounds
+changes nothing: ``normalized(score, (worst, best)) == normalized(signed(score), Bounds(signed(worst), signed(best)))``.
+
+A program without a score (None, NaN or infinite) never raises: it gets the value for missing scores. What is wrong in
+the configuration (an unknown mode, an exponent of 0, no direction) raises `UsageError`.
+"""
+
+from openmle_env.graders.rewards.adaptive import AdaptiveReward, adaptive_reward
+from openmle_env.graders.rewards.bounds import (
+    BOUND_MODES,
+    Bounds,
+    Limits,
+    adaptive_bounds,
+    anchored_bounds,
+    cap_span,
+    finite,
+    signed,
+    static_bounds,
+)
+from openmle_env.graders.rewards.mappings import (
+    MAPPING_MODES,
+    leaderboard_rank,
+    linear_sign,
+    logistic,
+    map_score,
+    margin_tanh,
+    medal_binary,
+    online_percentile,
+    power_clip,
+    power_sigmoid,
+)
+from openmle_env.graders.rewards.operators import OPERATOR_POLICIES, OperatorReward, Parent, operator_reward
+from openmle_env.graders.rewards.published import PublishedComparison, compare_published
+from openmle_env.graders.rewards.shares import improvement, normalized
+from openmle_env.graders.rewards.validation_gap import PenalizedReward, ValidationGap, penalize_gap, validation_gap
+
+__all__ = [
+    "BOUND_MODES",
+    "MAPPING_MODES",
+    "OPERATOR_POLICIES",
+    "AdaptiveReward",
+    "Bounds",
+    "Limits",
+    "OperatorReward",
+    "Parent",
+    "PenalizedReward",
+    "PublishedComparison",
+    "ValidationGap",
+    "adaptive_bounds",
+    "adaptive_reward",
+    "anchored_bounds",
+    "cap_span",
+    "compare_published",
+    "finite",
+    "improvement",
+    "leaderboard_rank",
+    "linear_sign",
+    "logistic",
+    "map_score",
+    "margin_tanh",
+    "medal_binary",
+    "normalized",
+    "online_percentile",
+    "operator_reward",
+    "penalize_gap",
+    "power_clip",
+    "power_sigmoid",
+    "signed",
+    "static_bounds",
+    "validation_gap",
+]

@@ -1,0 +1,268 @@
+"""The two scores between which a reward is spread: fixed ones of the task, or ones that follow what was reached.
+
+Formulas: the OpenRSI paper (Frontis-MA1), Eq. 6 (signed score), Eq. 7 (static bounds) and its rule for bounds that
+adapt. All bounds are of signed scores, so that higher is better for every metric.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from openmle_env.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+BoundMode = Literal["top1_top16", "top1_top8", "top1_all_mean", "top1_all_median", "theoretical"]
+Preference = Literal["hull", "theoretical", "leaderboard"]
+
+BOUND_MODES: tuple[str, ...] = get_args(BoundMode)
+LOWER_SHIFT = 0.25
+"""By which share of the span the lower adaptive bound is moved down, so that the weakest of the best get something."""
+MIN_SPAN = 1e-6
+MAX_SPAN = 1e6
+FARTHEST_ANCHOR = 100.0
+"""The lowest signed score that `anchored_bounds` takes for the worst."""
+
+
+def finite(score: float | None) -> float | None:
+    """``score`` as a float if it is one: None for a missing, NaN or infinite one."""
+    if score is None:
+        return None
+    try:
+        number = float(score)
+    except OverflowError:  # an integer of more than 308 digits
+        return None
+    return number if math.isfinite(number) else None
+
+
+def signed(score: float | None, *, higher_is_better: bool) -> float | None:
+    """The score with the sign that makes higher better, or None where there is none (missing, NaN, infinite).
+
+    OpenRSI paper, Eq. 6. A perfect loss of 0 is 0.0.
+
+    Raises:
+        UsageError: The direction is not a bool; it is data of the task and never guessed.
+
+    >>> signed(0.3, higher_is_better=False), signed(float("nan"), higher_is_better=True)
+    (-0.3, None)
+    """
+    if not isinstance(higher_is_better, bool):
+        raise UsageError(f"higher_is_better is True or False, not {higher_is_better!r}: state the metric's.")
+    number = finite(score)
+    if number is None or higher_is_better:
+        return number
+    return 0.0 - number  # 0.0, not -0.0
+
+
+class Bounds(NamedTuple):
+    """Signed scores that stand for 0 and 1; ``worst`` is the lower one."""
+
+    worst: float
+    best: float
+
+
+class Limits(NamedTuple):
+    """Signed scores that no adaptive bound passes; None where an end is not known."""
+
+    worst: float | None = None
+    best: float | None = None
+
+    def bounds(self, *, max_span: float = MAX_SPAN) -> Bounds | None:
+        """Both ends as bounds, at most ``max_span`` apart; None where one is unknown or they are equal."""
+        if self.worst is None or self.best is None or self.worst >= self.best:
+            return None
+        return cap_span(Bounds(self.worst, self.best), max_span=max_span)
+
+
+def cap_span(bounds: Bounds, *, max_span: float = MAX_SPAN) -> Bounds:
+    """The bounds, with the worse one moved up so that they are at most ``max_span`` apart.
+
+    Without it a task whose worst known score is enormous would give all useful scores the same reward.
+
+    >>> cap_span(Bounds(-5e6, 0.0))
+    Bounds(worst=-1000000.0, best=0.0)
+    """
+    _positive(max_span, "max_span")
+    worst = max(bounds.worst, bounds.best - max_span)
+    # Near the largest floats the span may vanish in rounding.
+    return Bounds(worst if worst < bounds.best else math.nextafter(bounds.best, -math.inf), bounds.best)
+
+
+def static_bounds(
+    *,
+    higher_is_better: bool,
+    theoretical: tuple[float | None, float | None] = (None, None),
+    leaderboard: tuple[float | None, float | None] = (None, None),
+    prefer: Preference = "hull",
+) -> Limits:
+    """What the task itself says of its scores: the outer hull of the metric's range and of the leaderboard's.
+
+    OpenRSI paper, Eq. 7.
+
+    Args:
+        higher_is_better: Direction of the metric.
+        theoretical: Least and greatest value of the metric, as the metric gives them; None, NaN or infinite where
+            there is none.
+        leaderboard: Least and greatest score of the leaderboard, likewise.
+        prefer: ``hull``, or the source that counts alone at each end where it says something.
+
+    Raises:
+        UsageError: A range is upside down, or ``prefer`` or the direction is unknown.
+
+    >>> static_bounds(higher_is_better=False, theoretical=(0.0, None), leaderboard=(0.1, 5.0))
+    Limits(worst=-5.0, best=0.0)
+    """
+    sources = {
+        "theoretical": _signed_range(theoretical, "theoretical", higher_is_better),
+        "leaderboard": _signed_range(leaderboard, "leaderboard", higher_is_better),
+    }
+    if prefer == "hull":
+        return Limits(
+            min(_known(limits.worst for limits in sources.values()), default=None),
+            max(_known(limits.best for limits in sources.values()), default=None),
+        )
+    if prefer not in sources:
+        raise unknown_name("preference of static bounds", prefer, ("hull", *sources))
+    first = sources.pop(prefer)
+    (second,) = sources.values()
+    return Limits(
+        second.worst if first.worst is None else first.worst, second.best if first.best is None else first.best
+    )
+
+
+def anchored_bounds(
+    *,
+    higher_is_better: bool,
+    theoretical: tuple[float | None, float | None] = (None, None),
+    leaderboard: tuple[float | None, float | None] = (None, None),
+) -> Bounds | None:
+    """Bounds for the logistic mapping: the best as in `static_bounds`, the worst the tightest that is known.
+
+    A logistic curve has a value below its worst bound, too, so that this can be the leaderboard's last score instead
+    of a theoretical one that nobody comes near; it is never below a signed score of -100. None where nothing is known
+    of the best, or where it is no better than the worst.
+
+    Raises:
+        UsageError: As for `static_bounds`.
+
+    >>> anchored_bounds(higher_is_better=True, theoretical=(0.0, 1.0), leaderboard=(0.4, 0.95))
+    Bounds(worst=0.4, best=1.0)
+    """
+    hull = static_bounds(higher_is_better=higher_is_better, theoretical=theoretical, leaderboard=leaderboard)
+    ends = [
+        _signed_range(theoretical, "theoretical", higher_is_better).worst,
+        _signed_range(leaderboard, "leaderboard", higher_is_better).worst,
+    ]
+    worst = max([-FARTHEST_ANCHOR, *_known(ends)])
+    return None if hull.best is None or hull.best <= worst else Bounds(worst, hull.best)
+
+
+def adaptive_bounds(
+    history: Iterable[float | None],
+    group: Iterable[float | None],
+    *,
+    higher_is_better: bool,
+    static: Limits = Limits(),  # noqa: B008  immutable
+    mode: BoundMode | str = "top1_top16",
+    shift: float = LOWER_SHIFT,
+    min_span: float = MIN_SPAN,
+    max_span: float = MAX_SPAN,
+) -> Bounds | None:
+    """Bounds that follow what programs of this task have reached, so that rewards spread over scores that occur.
+
+    OpenRSI paper: of all scores, sorted best first, x(1) is the best bound and x(16), or the last, the worst one,
+    which is then lowered by a quarter of the span. Cut to the static limits; where nothing remains, or nothing is
+    known, the static bounds themselves.
+
+    Args:
+        history: Scores of earlier programs, as the metric gives them; missing and non-finite ones are left out.
+        group: Scores of the programs that are compared now, likewise.
+        higher_is_better: Direction of the metric.
+        static: Signed limits (`static_bounds`).
+        mode: Which score is the worst bound: the 16th, the 8th, the mean or the median of all; or ``theoretical``,
+            the static bounds alone.
+        shift: By which share of the span the worst bound is lowered.
+        min_span: Least distance of the bounds; where scores tie, the best bound is raised to it.
+        max_span: Greatest distance, counted from the best (`cap_span`).
+
+    Returns:
+        Signed bounds, or None where there are neither scores nor static bounds.
+
+    Raises:
+        UsageError: An unknown mode, a negative shift, spans that are not positive, or no direction.
+
+    >>> limits = static_bounds(higher_is_better=True, theoretical=(0.0, 1.0))
+    >>> adaptive_bounds([0.5, 0.6], [0.7, 0.8], higher_is_better=True, static=limits)
+    Bounds(worst=0.425, best=0.8)
+    """
+    if mode not in BOUND_MODES:
+        raise unknown_name("mode of adaptive bounds", mode, BOUND_MODES)
+    if not (math.isfinite(shift) and shift >= 0):
+        raise UsageError(f"The shift of the lower bound is a finite number of at least 0, not {shift!r}.")
+    _positive(min_span, "min_span")
+    _positive(max_span, "max_span")
+    if min_span > max_span:
+        raise UsageError(f"min_span {min_span!r} is greater than max_span {max_span!r}.")
+    given = [signed(score, higher_is_better=higher_is_better) for scores in (history, group) for score in scores]
+    scores = sorted(_known(given), reverse=True)
+    if mode == "theoretical" or not scores:
+        return static.bounds(max_span=max_span)
+    best = scores[0]
+    worst = max(_worst(scores, mode), best - max_span)  # capped before, too, lest the span overflow
+    worst -= shift * (best - worst)
+    return _within(_at_least(worst, best, min_span), static, min_span, max_span)
+
+
+def _worst(scores: Sequence[float], mode: str) -> float:
+    """The worst bound before it is lowered; ``scores`` are signed and sorted best first."""
+    if mode == "top1_all_mean":
+        return min(scores[0], math.fsum(score / len(scores) for score in scores))
+    if mode == "top1_all_median":
+        return float(median(score / 2 for score in scores)) * 2  # halved, lest the sum of two overflow
+    return scores[min(8 if mode == "top1_top8" else 16, len(scores)) - 1]
+
+
+def _at_least(worst: float, best: float, min_span: float) -> Bounds:
+    """Raise the best bound where the two are closer than ``min_span``."""
+    if best - worst >= min_span:
+        return Bounds(worst, best)
+    raised = max(worst + min_span, math.nextafter(worst, math.inf))
+    return Bounds(worst, raised) if math.isfinite(raised) else Bounds(math.nextafter(best, -math.inf), best)
+
+
+def _within(bounds: Bounds, static: Limits, min_span: float, max_span: float) -> Bounds | None:
+    best = bounds.best if static.best is None else min(bounds.best, static.best)
+    worst = bounds.worst if static.worst is None else max(bounds.worst, static.worst)
+    cut = Bounds(worst, best)
+    # Only what was cut can be too narrow; comparing the rest again would stumble over the last digit of min_span.
+    if cut == bounds or best - worst >= min_span:
+        return cap_span(cut, max_span=max_span)
+    if static.worst is not None and static.best is not None:
+        return static.bounds(max_span=max_span)
+    # One end is known, and the scores lie at it or beyond.
+    return _at_least(worst, worst, min_span) if static.best is None else _at_most(best, min_span)
+
+
+def _at_most(best: float, min_span: float) -> Bounds:
+    worst = min(best - min_span, math.nextafter(best, -math.inf))
+    return Bounds(worst, best) if math.isfinite(worst) else Bounds(best, math.nextafter(best, math.inf))
+
+
+def _signed_range(ends: tuple[float | None, float | None], name: str, higher_is_better: bool) -> Limits:
+    low, high = finite(ends[0]), finite(ends[1])
+    if low is not None and high is not None and low > high:
+        raise UsageError(f"The {name} range is upside down: least {low!r}, greatest {high!r}. State (least, greatest).")
+    worst, best = (low, high) if higher_is_better else (high, low)
+    return Limits(signed(worst, higher_is_better=higher_is_better), signed(best, higher_is_better=higher_is_better))
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _positive(value: float, name: str) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise UsageError(f"{name} is a finite number above 0, not {value!r}.")

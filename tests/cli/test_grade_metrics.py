@@ -1,0 +1,199 @@
+"""``openmle grade`` with any metric and its parameters against a file of answers; ``openmle metrics``."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+
+import pytest
+
+from openmle_env.graders import metrics
+from openmle_env.graders.metric_words import replaces_targets, value
+
+
+def write(path, columns):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def by_column(values):
+    rows = [one if isinstance(one, tuple) else (one,) for one in values]
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("name", metrics.names())
+def test_every_worked_example_scores_the_same_from_files(openmle, tmp_path, name):
+    for golden in metrics.get(name).golden:
+        truth, predicted = by_column(golden.truth), by_column(golden.predicted)
+        names = golden.names or tuple(f"y{i}" for i in range(len(predicted)))
+        used = metrics.get(name, golden.parameters)
+        ids = {"id": [f"r{i}" for i in range(len(golden.predicted))]}
+        held = {} if replaces_targets(used) else dict(zip(names[: used.answered], truth, strict=False))
+        answers = write(tmp_path / "answers.csv", {**ids, **held, **golden.answers})
+        submission = write(tmp_path / "submission.csv", {**ids, **dict(zip(names, predicted, strict=True))})
+        options = ["--metric", name, "--id", "id"]
+        options += [part for one in names for part in ("--target", one)]
+        options += [part for key, one in golden.parameters.items() for part in ("--param", f"{key}={_text(one)}")]
+        options += ["--labels", ",".join(golden.labels)] if golden.labels else []
+        options += ["--kind", golden.kind] if golden.kind and not golden.labels else []
+        result = openmle("grade", answers, submission, *options, "--json")
+        document = json.loads(result.stdout)
+        assert result.code == 0, (golden, document)
+        assert document["score"] == pytest.approx(golden.score, rel=1e-9, abs=1e-12), golden
+        assert document["metric"] == name
+        assert document["higher_is_better"] is used.higher_is_better
+
+
+def _text(given):
+    return "" if given == "" else value(given)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a file of lines, and gives its path."""
+    numbers = itertools.count()
+
+    def make(*lines):
+        path = tmp_path / f"table{next(numbers)}.csv"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return make
+
+
+def score(openmle, *arguments):
+    result = openmle("grade", *arguments, "--json")
+    assert result.code == 0, result.stdout
+    return json.loads(result.stdout)["score"]
+
+
+def test_columns_of_parameters_and_of_the_condition_are_no_targets(openmle, table):
+    # Row 3 is not scored, and its answer is blank; |1 - 1.5| * 1 / (1 + 3) = 0.125.
+    answers = table("id,y,u_out,w", "1,1.0,0,1", "2,2.0,0,3", "3,,1,1")
+    submission = table("id,y", "3,9", "1,1.5", "2,2.0")
+    options = ("--metric", "mae", "--id", "id", "--param", "weight=w")
+    assert score(openmle, answers, submission, *options, "--where", "u_out = 0") == 0.125
+    assert score(openmle, answers, submission, *options, "--where", "u_out != 1") == 0.125
+    refused = openmle("grade", answers, submission, *options, "--where", "u_out = 7")
+    assert (refused.code, "scored" in refused.stderr) == (1, True)
+
+
+def test_classes_in_one_column_are_the_target_columns(openmle, table):
+    answers = table("id,cls", "1,cat", "2,dog")
+    submission = table("id,dog,cat,emu", "1,0.5,0.5,0", "2,1,0,0")
+    options = ("--metric", "multiclass_log_loss", "--id", "id", "--param", "truth_column=cls")
+    half = 0.34657359027997264  # ln(2) / 2: half of the mass on the right class in one of two rows
+    assert score(openmle, answers, submission, *options) == pytest.approx(half)
+    assert score(openmle, answers, submission, *options, "--labels", "dog,cat,emu") == pytest.approx(half)
+    result = openmle("grade", answers, submission, *options, "--target", "dog", "--target", "emu")
+    assert (result.code, "unknown_label" in result.stderr) == (1, True)
+
+
+def test_columns_that_the_answers_lack_have_to_be_named(openmle, table):
+    answers = table("id,value", "1,2.0")
+    submission = table("id,value,confidence", "1,2.0,100")
+    options = ("--metric", "laplace_log_likelihood", "--id", "id")
+    refused = openmle("grade", answers, submission, *options)
+    assert refused.code == 2
+    assert "with --target" in refused.stderr
+    named = ("--target", "value", "--target", "confidence")
+    assert score(openmle, answers, submission, *options, *named) == pytest.approx(
+        -4.9517437762682
+    )  # -ln(sqrt(2) * 100)
+
+
+def test_the_order_of_rows_never_orders_the_classes(openmle, table):
+    lines = ["1,mid", "2,low", "3,high", "4,low"]
+    submission = table("id,y", "1,low", "2,low", "3,high", "4,mid")
+    options = ("--metric", "qwk", "--id", "id")
+    scores = {
+        score(openmle, table("id,y", *order), submission, *options, "--kind", "label")
+        for order in itertools.permutations(lines)
+    }
+    assert len(scores) == 1
+    told = score(openmle, table("id,y", *lines), submission, *options, "--labels", "low, mid, high")
+    # Distances 0..2 by the told order: two errors of 1 over four rows against the chance of 8/16 pairs.
+    assert told == pytest.approx(1 - (2 / 4) / (20 / 16))
+    assert told not in scores
+
+
+def test_a_column_of_texts_may_be_blank_where_texts_are_what_the_metric_is_for(openmle, table):
+    answers, submission = table("id,items", "1,a b", "2,"), table("id,items", "1,", "2,")
+    assert score(openmle, answers, submission, "--metric", "map_at_k", "--id", "id", "--param", "empty=match") == 0.5
+    words = table("id,y", "1,a", "2,b")
+    blank = openmle("grade", words, table("id,y", "1,a", "2,"), "--metric", "accuracy", "--id", "id", "--json")
+    assert json.loads(blank.stdout)["problems"][0]["code"] == "blank_values"
+
+
+def test_how_targets_were_read_is_told_where_it_may_be_why_they_are_refused(openmle, table):
+    answers, submission = table("id,y", "1,0", "2,1"), table("id,y", "1,0", "2,2")
+    options = ("--metric", "accuracy", "--id", "id", "--json")
+    (warning,) = json.loads(openmle("grade", answers, submission, *options).stdout)["warnings"]
+    assert "read as label" in warning
+    assert score(openmle, answers, submission, *options, "--labels", "0,1,2") == 0.5
+
+
+def test_why_a_metric_is_undefined_is_told_to_the_owner_of_the_answers(openmle, table):
+    answers, submission = table("id,y", "1,1", "2,1"), table("id,y", "1,0.5", "2,1")
+    result = openmle("grade", answers, submission, "--metric", "roc_auc", "--id", "id", "--json")
+    document = json.loads(result.stdout)
+    assert (result.code, document["status"], document["score"]) == (1, "metric_or_answer_missing", None)
+    assert "one class only" in document["message"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--metric", "map_at_k", "--param", "kk=5"), ["Did you mean 'k'", "\n  k: ", "whole number", "default: 5"]),
+        (("--metric", "map_at_k", "--param", "k=0"), ["k='0' should be", "at least 1", "\n  k: "]),
+        (("--metric", "map_at_k", "--param", "k=1e999"), ["should be a whole number"]),
+        (("--metric", "map_at_k", "--param", "k"), ["NAME=VALUE"]),
+        (("--metric", "map_at_k", "--param", "=5"), ["NAME=VALUE"]),
+        (("--metric", "map_at_k", "--param", "k=1", "--param", "k=2"), ["given twice"]),
+        (("--metric", "exact_match", "--labels", "a,b"), ["--labels"]),
+        (("--metric", "accuracy", "--labels", "a,,b"), ["each class once"]),
+        (("--metric", "accuracy", "--labels", "a,a"), ["each class once"]),
+        (("--metric", "accuracy", "--labels", ""), ["each class once"]),
+        (("--metric", "accuracy", "--where", "y"), ["COLUMN = VALUE"]),
+        (("--metric", "accuracy", "--where", "z = 1"), ["no column 'z'", "id, y"]),
+        (("--metric", "accuracy", "--param", "weight=z"), ["no column 'z'"]),
+        (("--metric", "accuracy", "--where", "y = 1"), ["no column to compare"]),
+        (("--metric", "acuracy"), ["Did you mean 'accuracy'"]),
+        (("--param", "k=5"), ["go with --metric"]),
+        (("--where", "y = 1"), ["go with --metric"]),
+        (("--labels", "a,b"), ["go with --metric"]),
+    ],
+)
+def test_wrong_options_are_explained(openmle, table, options, told):
+    answers = table("id,y", "1,a", "2,b")
+    identity = ("--id", "id") if "--metric" in options else ()
+    result = openmle("grade", answers, answers, *options, *identity)
+    assert result.code == 2
+    for part in told:
+        assert part in result.stderr
+
+
+def test_metrics_are_listed(openmle):
+    documents = json.loads(openmle("metrics", "--json").stdout)
+    assert [one["name"] for one in documents] == list(metrics.names())
+    shown = openmle("metrics").stdout
+    assert all(name in shown for name in metrics.names())
+
+
+@pytest.mark.parametrize("name", [*metrics.names(), "qwk"])
+def test_a_metric_is_shown_with_all_that_is_said_of_it(openmle, name):
+    metric = metrics.get(name)
+    document = json.loads(openmle("metrics", name, "--json").stdout)
+    assert (document["name"], document["higher_is_better"]) == (metric.name, metric.higher_is_better)
+    text = openmle("metrics", name).stdout
+    for part in (metric.description, *(f"  {one.name}: " for one in metric.parameters), *metric.aliases):
+        assert part in text
+
+
+def test_an_unknown_metric_is_wrong_use(openmle):
+    result = openmle("metrics", "acuracy")
+    assert (result.code, "Did you mean 'accuracy'" in result.stderr) == (2, True)
