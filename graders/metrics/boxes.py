@@ -77,7 +77,7 @@ def _average_precision(hit: Array, confidence: Array, count: int) -> float:
     """
     order = np.argsort(-confidence, kind="stable")
     confidence = confidence[order]
-    steps = np.flatnonzero(np.append(confidence[1:] == confidence[1:], True)[: len(order)])
+    steps = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)[: len(order)])
     hits = np.cumsum(hit[order])[steps]
     precision = np.maximum.accumulate((hits / (steps + 1))[::-1])[::-1]
     return float((np.diff(hits, prepend=0) * precision).sum() / count)

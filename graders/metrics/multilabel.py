@@ -213,4 +213,6 @@ def _by_label(pairs: Iterator[tuple[set[str], set[str]]], known: set[str], squar
     values = (1 + square) * right / (square * of_truth + of_predicted)
     if weighted:
         return float((values * of_truth).sum() / of_truth.sum())
-    return float(values.sum() / (len(values) + len(np.unique(np.asarray(strange)))))
+    hashes = np.sort(np.asarray(strange, dtype=np.int64))  # np.unique takes ten times as long
+    distinct = int((hashes[1:] != hashes[:-1]).sum()) + min(len(hashes), 1)
+    return float(values.sum() / (len(values) + distinct))

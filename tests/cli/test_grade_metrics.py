@@ -116,8 +116,8 @@ def test_the_order_of_rows_never_orders_the_classes(openmle, table):
     }
     assert len(scores) == 1
     told = score(openmle, table("id,y", *lines), submission, *options, "--labels", "low, mid, high")
-    # Distances 0..2 by the told order: two errors of 1 over four rows against the chance of 8/16 pairs.
-    assert told == pytest.approx(1 - (2 / 4) / (20 / 16))
+    # By the told order two squared errors of 1 in 4 rows; over all 16 pairs of truth and prediction they add up to 22.
+    assert told == pytest.approx(1 - (2 / 4) / (22 / 16))
     assert told not in scores
 
 

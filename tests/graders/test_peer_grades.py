@@ -1,4 +1,4 @@
-"""What MLE-bench's graders give for small tables, beside ours: each agrees, or is listed with the right value and why."""
+"""What MLE-bench gives for small tables, beside ours: each agrees, or is listed with the right value and why."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from openmle_env.graders import metrics
 from openmle_env.graders.grader import Grader
 from openmle_env.graders.metrics import Golden
-from openmle_env.graders.metrics.run_length import decode
-from openmle_env.types import Column, ColumnKind, Part, SubmissionSchema
+from openmle_env.graders.metrics.run_length import RunLengthError, decode, encode
+from openmle_env.types import Column, ColumnKind, Part, ResultStatus, SubmissionSchema
 
 CASES = json.loads((Path(__file__).parent / "peer_cases" / "mlebench_grades.json").read_text(encoding="utf-8"))
 GRADES = {case["id"]: case for case in CASES["grades"]}
@@ -39,8 +40,6 @@ class Setup:
     """Columns of the answers that have another name in the submission."""
     joined: tuple[str, ...] = ()
     """Columns that make the id together; here they become one."""
-    negated: bool = False
-    """The peer gives 1 minus ours."""
 
 
 SETUPS = {
@@ -109,7 +108,7 @@ SETUPS = {
         "key",
         ("LatitudeDegrees", "LongitudeDegrees"),
         "number",
-        parameters={"group": "tripId"},
+        parameters={"group": "tripId", "statistic": "p50_p95"},
         joined=("tripId", "UnixTimeMillis"),
     ),
     "inaturalist-2019-fgvc6": Setup("top_k_error", "id", ("predicted",), "text", parameters={"k": 1}),
@@ -136,16 +135,13 @@ FAULTS: dict[str, Fault] = {
     "p081": Fault(0.0, "the peer never aligns ids: a perfect file in another order is not perfect there"),
     "p084": Fault(None, "the peer sorts and never compares the keys"),
     "p088": Fault(None, "the peer merges repeated ids, so that an easy row dilutes the others"),
-    "p102": Fault(
-        1 - 4 / 12, "the peer weighs by the position among the labels that occur", {"compat": "mlebench"}
-    ),
     "p104": Fault(1.0, "a perfect constant is perfect; NaN is no score"),
     "p119": Fault(0.875, "the peer matches columns by position"),
-    "p155": Fault(0.6, "the peer takes numbers only; a token that is none is wrong, as any other"),
+    "p155": Fault(4 / 5, "the peer takes numbers only; a token that is none is wrong, as any other"),
     "p157": Fault(2 / 3, "two empty texts are equal; the peer divides by zero"),
-    "p159": Fault(None, "", None),
-    "p160": Fault(None, "", None),
-    "p165": Fault(None, "", None),
+    "p159": Fault(-1.0, "an order that lacks an item counts as reversed, as the other row is; the peer refuses it"),
+    "p160": Fault(-1.0, "an order with a strange item counts as reversed; the peer fails"),
+    "p165": Fault(0.8166666666666667, "a constant column of predictions has correlation 0; NaN is no score"),
     "p171": Fault(2 / 3, "an unknown label is a false positive; the peer drops it", {"compat": "mlebench"}),
     "p178": Fault(None, "the peer grades a partial file on its own rows"),
     # Functions
@@ -154,7 +150,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def graded(case: dict[str, Any], setup: Setup, folder: Path, **extra: Any) -> tuple[float | None, Grader]:
+def graded(case: dict[str, Any], setup: Setup, folder: Path, **extra: Any) -> float | None:
     submission, answers = case["submission"], case["answers"]
     if setup.joined:
         submission, answers = (_joined(text, setup.joined) for text in (submission, answers))
@@ -163,9 +159,7 @@ def graded(case: dict[str, Any], setup: Setup, folder: Path, **extra: Any) -> tu
     path = folder / "answers.csv"
     path.write_text(answers, encoding="utf-8")
     names = setup.targets or tuple(name for name in answers.partition("\n")[0].split(",") if name != setup.id)
-    targets = [
-        Column(name=name, kind=setup.kind, labels=setup.labels, blank=setup.kind == "text") for name in names
-    ]
+    targets = [Column(name=name, kind=setup.kind, labels=setup.labels, blank=setup.kind == "text") for name in names]
     grader = Grader(
         schema=SubmissionSchema(id=Column(name=setup.id, kind="text"), targets=tuple(targets)),
         metric=metrics.get(setup.metric, {**setup.parameters, **extra}),
@@ -173,7 +167,9 @@ def graded(case: dict[str, Any], setup: Setup, folder: Path, **extra: Any) -> tu
         split="none",
         scored_rows=setup.scored_rows,
     )
-    return grader.grade(submission.encode(), Part.ALL).score, grader
+    grade = grader.grade(submission.encode(), Part.ALL)
+    assert grade.status in {ResultStatus.SUCCESS, ResultStatus.SUBMISSION_INVALID}
+    return grade.score
 
 
 def _joined(text: str, names: tuple[str, ...]) -> str:
@@ -185,15 +181,72 @@ def _joined(text: str, names: tuple[str, ...]) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("id", GRADES)
-def test_grades(id: str, tmp_path: Path) -> None:
-    case, fault = GRADES[id], FAULTS.get(id)
+@pytest.mark.parametrize("key", GRADES)
+def test_grades(key: str, tmp_path: Path) -> None:
+    case, fault = GRADES[key], FAULTS.get(key)
     setup = SETUPS[case["competition"]]
-    score, _ = graded(case, setup, tmp_path)
+    score = graded(case, setup, tmp_path)
     expected = case["peer"] if fault is None else fault.right
     assert score == (expected if expected is None else pytest.approx(expected, rel=1e-9, abs=1e-12))
     if fault is not None:
         assert fault.why
         assert expected != case["peer"]
         if fault.compat:
-            assert graded(case, setup, tmp_path, **fault.compat)[0] == pytest.approx(case["peer"], rel=1e-9)
+            assert graded(case, setup, tmp_path, **fault.compat) == pytest.approx(case["peer"], rel=1e-9)
+
+
+def value(metric: str, truth: Any, predicted: Any, **parameters: Any) -> float:
+    """The value of a metric of texts or numbers on rows that are given as they stand in a file."""
+    used, true, found = metrics.get(metric).example(
+        Golden(truth=truth, predicted=predicted, score=0.0, parameters=parameters)
+    )
+    return used(true, found)
+
+
+def runs(mask: list[int]) -> str:
+    """The run lengths of a mask of one column."""
+    return encode(np.array(mask, dtype=bool).reshape(-1, 1))
+
+
+def computed(case: dict[str, Any], **extra: Any) -> Any:
+    """What ours gives for a call of a function of the peer."""
+    given = case["input"]
+    match case["function"]:
+        case "average_precision_at_k":
+            truth, predicted = " ".join(given["actual"]), " ".join(given["predicted"])
+            return value("map_at_k", (truth,), (predicted,), k=given["k"])
+        case "iou_metric":
+            truth, predicted = runs(given["y_true_in"]), runs(given["y_pred_in"])
+            return value("map_iou", (truth,), (predicted,), shape=f"{len(given['y_true_in'])}x1", **extra)
+        case "dice_coefficient":
+            truth, predicted = runs(given["true_mask"]), runs(given["predicted_mask"])
+            return value("dice", (truth,), (predicted,), shape=f"{len(given['true_mask'])}x1", **extra)
+        case "pfbeta":
+            truth, predicted = tuple(given["labels"]), tuple(given["predictions"])
+            return value("probabilistic_fbeta", truth, predicted, beta=given["beta"])
+        case name:
+            raise NotImplementedError(name)
+
+
+@pytest.mark.parametrize("key", [key for key, case in FUNCTIONS.items() if case["function"] != "rle_decode"])
+def test_functions(key: str) -> None:
+    case, fault = FUNCTIONS[key], FAULTS.get(key)
+    expected = case["peer"] if fault is None else fault.right
+    assert computed(case) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    if fault is not None and fault.compat:
+        assert computed(case, **fault.compat) == pytest.approx(case["peer"], rel=1e-9)
+
+
+@pytest.mark.parametrize("key", [key for key, case in FUNCTIONS.items() if case["function"] == "rle_decode"])
+def test_decoding(key: str) -> None:
+    case = FUNCTIONS[key]
+    text, height, width = case["input"]["rle_string"], case["input"]["height"], case["input"]["width"]
+    if case["peer"] is None:
+        with pytest.raises(RunLengthError, match="share"):
+            decode(text, height, width)
+    else:
+        assert decode(text, height, width).tolist() == case["peer"]
+
+
+def test_every_fault_is_of_a_case() -> None:
+    assert set(FAULTS) <= {*GRADES, *FUNCTIONS}

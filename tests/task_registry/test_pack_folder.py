@@ -29,7 +29,10 @@ def test_a_pack_with_a_script_need_not_be_finished(make_pack, unfinished):
         ({"data/public/description.txt": None}, "no description"),
         ({"utils/metric.py": None}, "no metric.*openmle metrics"),
         ({"pack.yaml": "metric: {name: acuracy}"}, "Did you mean 'accuracy'"),
-        ({"pack.yaml": "metric: {name: accuracy, higher_is_better: false}"}, "line 1: metric.higher_is_better False: of 'accuracy' it is true"),
+        (
+            {"pack.yaml": "metric: {name: accuracy, higher_is_better: false}"},
+            "line 1: metric.higher_is_better False: of 'accuracy' it is true",
+        ),
         ({"pack.yaml": "description: about.md"}, "description is said to be about.md"),
         ({"pack.yaml": "broken: {program: references/x.py, status: timeout}"}, "broken program is said to be"),
         ({"pack.yaml": "references: [{name: a, title: b, program: references/x.py}]"}, "reference 'a' is said to be"),
