@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from openmle_env.errors import PackError, UsageError
-from openmle_env.graders.cells import check_schema, convert
+from openmle_env.graders.batches import Batch, Plan
+from openmle_env.graders.cells import check_schema
+from openmle_env.graders.echo import show
+from openmle_env.graders.id_index import IdIndex, as_ids
+from openmle_env.graders.reading import read_columns
 from openmle_env.graders.rows import Array, Rows
+from openmle_env.graders.source import MAX_TASK_BYTES, Refused, Source, open_source
 from openmle_env.graders.split import divide
-from openmle_env.graders.submission import expected_positions, id_array
-from openmle_env.graders.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
+from openmle_env.graders.table import TextReader
 from openmle_env.types import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from openmle_env.graders.cells import CellFault
     from openmle_env.graders.split import Split
     from openmle_env.types import Part, SubmissionSchema
 
@@ -65,8 +70,10 @@ class Answers:
 
     rows: Rows
     """All answers, in the order of the file."""
-    positions: Mapping[Part, Sequence[int] | Array]
+    positions: Mapping[Part, Array]
     """Where the rows of each part stand that are scored."""
+    index: IdIndex
+    """Where each id stands: made once, for all submissions."""
 
 
 def load(
@@ -92,52 +99,129 @@ def load(
         PackError: The file cannot be read, or does not fit the schema or the split. The message holds no answer.
     """
     check_schema(schema)
-    table = _read(path)
-    _need(table, path, schema.id.name, "the id column")
-    ids = tuple(expected_positions(table.columns[schema.id.name], schema.id))
-    scored = np.ones(len(ids), dtype=bool)
-    if scored_rows is not None and scored_rows.column:
-        _need(table, path, scored_rows.column, "the column that says which rows are scored,")
-        scored = scored_rows.holds(table.columns[scored_rows.column])
-    if columns is None:
-        columns = _every_column(table, schema)
-    values = {}
-    for column in columns:
-        _need(table, path, column.name, "the column")
-        values[column.name], faults = convert(table.columns[column.name], column)
-        counts = {fault: int(scored[rows].sum()) for fault, rows in faults.items()}
-        if any(counts.values()):
-            found = ", ".join(f"{count:,} {fault.value}" for fault, count in counts.items() if count)
-            allowed = f" (one of {', '.join(column.labels[:20])})" if column.kind == "label" else ""
-            raise PackError(
-                f"Answers {path.name}: column {column.name!r} is not {column.kind}{allowed} throughout: {found}."
-            )
-    if split.column:
-        _need(table, path, split.column, "the column that states the split,")
-    parts = divide(ids, split, table.columns.get(split.column))
-    positions = {part: rows if scored.all() else np.asarray(rows)[scored[rows]] for part, rows in parts.items()}
-    for part, rows in positions.items():
-        if not len(rows):
-            raise PackError(f"Answers {path.name}: no row of the {part} part is scored. Correct the condition.")
-    described = {column.name: column for column in columns}
-    return Answers(Rows(schema.id, id_array(ids, schema.id), described, values), positions)
-
-
-def _every_column(table: Table, schema: SubmissionSchema) -> list[Column]:
-    by_schema = {target.name: target for target in schema.targets if target.kind in {"label", "integer"}}
-    names = [name for name in table.names if name != schema.id.name]
-    return [by_schema.get(name) or Column(name=name, kind="text", blank=True) for name in names]
-
-
-def _need(table: Table, path: Path, name: str, what: str) -> None:
-    if name not in table.columns:
-        raise PackError(f"Answers {path.name}: {what} {name!r} is missing; there are {', '.join(table.names)}.")
-
-
-def _read(path: Path) -> Table:
+    condition = scored_rows or Condition()
     try:
         # Links are followed here: the file is the task's, and caches keep theirs behind links.
-        return read_table(read_bytes(path.resolve(), max_bytes=MAX_TASK_BYTES))
+        with open_source(path.resolve(), max_bytes=MAX_TASK_BYTES) as source:
+            reader = TextReader(source)
+            wanted = _every_column(reader.names, schema) if columns is None else tuple(columns)
+            _need_all(reader.names, path, schema, wanted, condition, split)
+            read = _read(source, reader, schema, wanted, condition, split)
     except Refused as refused:
         reason = refused.problem.code.replace("_", " ")
         raise PackError(f"Answers {path} cannot be used: {reason}. {refused.problem.message}") from None
+    if not read:
+        raise PackError(f"The task has no ids in column {schema.id.name!r}.")
+    for batch in read:
+        if batch.wrong_id:
+            raise PackError(batch.wrong_id)
+    for i, column in enumerate(wanted):
+        _refuse_faults(path, column, [batch.faults[i] for batch in read])
+    index = IdIndex(np.concatenate([batch.ids for batch in read]), schema.id)
+    scored = np.concatenate([batch.scored for batch in read])
+    words = np.concatenate([batch.words for batch in read]) if split.column else None
+    parts = divide(index.ids, split, words)
+    positions = {part: rows if scored.all() else rows[scored[rows]] for part, rows in parts.items()}
+    for part, rows in positions.items():
+        if not len(rows):
+            raise PackError(f"Answers {path.name}: no row of the {part} part is scored. Correct the condition.")
+    values = {column.name: np.concatenate([batch.values[i] for batch in read]) for i, column in enumerate(wanted)}
+    described = {column.name: column for column in wanted}
+    return Answers(Rows(schema.id, index.ids, described, values), positions, index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What is kept of a few rows of the answers."""
+
+    ids: Array
+    huge_ids: bool
+    wrong_id: str
+    """What is wrong with the first id that is none."""
+    values: list[Array]
+    faults: list[dict[CellFault, int]]
+    """For each column, how many cells of scored rows have each fault."""
+    scored: Array
+    words: Array
+    """The cells that state the split."""
+
+
+def _read(
+    source: Source,
+    reader: TextReader,
+    schema: SubmissionSchema,
+    wanted: Sequence[Column],
+    condition: Condition,
+    split: Split,
+) -> list[_Batch]:
+    side = [Column(name=name, kind="text", blank=True) for name in (condition.column, split.column) if name]
+
+    def keep(batch: Batch) -> _Batch:
+        rest = batch.values[len(wanted) :]
+        scored = condition.holds(rest[0]) if condition.column else np.ones(batch.rows, bool)
+        wrong = ""
+        if batch.bad_ids:
+            row = min(batch.bad_ids)
+            wrong = (
+                f"Expected id {show(batch.id_cells[row])} is no {schema.id.kind} id ({batch.bad_ids[row].value}); "
+                "correct the task's ids."
+            )
+        return _Batch(
+            ids=as_ids(batch.keys),
+            huge_ids=bool(batch.huge_ids),
+            wrong_id=wrong,
+            values=batch.values[: len(wanted)],
+            faults=[
+                {fault: int(scored[rows].sum()) for fault, rows in faults.items()}
+                for faults in batch.faults[: len(wanted)] or [{} for _ in wanted]
+            ],
+            scored=scored,
+            words=rest[-1] if split.column else np.empty(0, np.object_),
+        )
+
+    read = read_columns(source, reader, Plan(schema.id, (*wanted, *side), as_text=False), keep).kept
+    if not any(batch.huge_ids for batch in read):
+        return read
+    source.rewind()
+    plan = Plan(schema.id, (*wanted, *side), as_text=True)  # some are too large for an array of integers
+    return read_columns(source, TextReader(source), plan, keep).kept
+
+
+def _refuse_faults(path: Path, column: Column, found: Iterable[Mapping[CellFault, int]]) -> None:
+    counts: dict[CellFault, int] = {}
+    for faults in found:
+        for fault, count in faults.items():
+            counts[fault] = counts.get(fault, 0) + count
+    if any(counts.values()):
+        words = ", ".join(f"{count:,} {fault.value}" for fault, count in counts.items() if count)
+        allowed = f" (one of {', '.join(column.labels[:20])})" if column.kind == "label" else ""
+        raise PackError(
+            f"Answers {path.name}: column {column.name!r} is not {column.kind}{allowed} throughout: {words}."
+        )
+
+
+def _every_column(names: Sequence[str], schema: SubmissionSchema) -> tuple[Column, ...]:
+    by_schema = {target.name: target for target in schema.targets if target.kind in {"label", "integer"}}
+    return tuple(
+        by_schema.get(name) or Column(name=name, kind="text", blank=True) for name in names if name != schema.id.name
+    )
+
+
+def _need_all(
+    names: Sequence[str],
+    path: Path,
+    schema: SubmissionSchema,
+    wanted: Sequence[Column],
+    condition: Condition,
+    split: Split,
+) -> None:
+    needed = {schema.id.name: "the id column"}
+    if condition.column:
+        needed.setdefault(condition.column, "the column that says which rows are scored,")
+    for column in wanted:
+        needed.setdefault(column.name, "the column")
+    if split.column:
+        needed.setdefault(split.column, "the column that states the split,")
+    for name, what in needed.items():
+        if name not in names:
+            raise PackError(f"Answers {path.name}: {what} {name!r} is missing; there are {', '.join(names)}.")

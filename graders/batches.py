@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 MAX_HINTS = 10_000
 """Wrong values of one sort that are kept, so that a message can say what they look like."""
-
-Kept = TypeVar("Kept", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +57,6 @@ class Batch:
     """The cells of ids as they stand in the file, where anything above is not empty."""
     cells: Sequence[Sequence[str]] = ()
     """The cells of each column of the plan, likewise."""
-
-
-class Keep(Protocol[Kept]):
-    """What is done with a batch; may be called from several threads at once."""
-
-    def __call__(self, batch: Batch, /) -> Kept:
-        """Take what is needed of the batch, which is dropped afterwards."""
-        ...
 
 
 def from_cells(plan: Plan, cells: Sequence[Sequence[str]]) -> Batch:

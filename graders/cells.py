@@ -169,8 +169,18 @@ def yes_and_no(labels: Collection[str]) -> dict[bool, str]:
     return words if len(words) == 2 else {}
 
 
-_TYPES = {"integer": np.int64, "number": np.float64, "probability": np.float64, "label": np.int32, "text": np.object_}
-"""Of the array that a column of each kind becomes."""
+def array_type(column: Column) -> type[np.generic]:
+    """The type of the array that a column becomes; `openmle_env.graders.rows` says what it holds."""
+    return _TYPES[column.kind]
+
+
+_TYPES: dict[str, type[np.generic]] = {
+    "integer": np.int64,
+    "number": np.float64,
+    "probability": np.float64,
+    "label": np.int32,
+    "text": np.object_,
+}
 
 
 def _reader(column: Column) -> Callable[[str], int | float | str | CellFault]:

@@ -131,8 +131,9 @@ class Grader:
         Raises:
             PackError: As for `load`.
         """
-        truth = self.load().rows
-        report = check(submission, self._schema, [str(key) for key in truth.ids])
+        answers = self.load()
+        truth = answers.rows
+        report = check(submission, self._schema, answers.index)
         if report.predictions is None:
             return report
         problems = self._scorer.problems(report.predictions, truth)

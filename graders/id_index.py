@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from openmle_env.errors import PackError
-from openmle_env.graders.cells import CellFault, canonical_id, canonical_ids
+from openmle_env.graders.cells import canonical_ids
 from openmle_env.graders.echo import show
 
 if TYPE_CHECKING:
@@ -47,13 +47,8 @@ class IdIndex:
             raise PackError(f"The task has {len(ids):,} ids; at most {_MOST_IDS:,} can be told apart.")
         self.ids = ids
         self.column = column
-        self._low = 0
-        self._direct: Array | None = None
-        self._slots: Array = np.empty(0, np.int32)
-        self._hashes: Array = np.empty(0, np.int64)
-        self._build()
-        places = self._find(ids, self._hashes) if len(self._slots) else self._direct_places(ids)
-        twice = np.flatnonzero(places != np.arange(len(ids)))
+        self._lookup = _Lookup(ids)
+        twice = self._lookup.repeated()
         if len(twice):
             raise PackError(f"Expected id {show(str(ids[twice[0]]))} appears twice; correct the task's ids.")
 
@@ -96,20 +91,47 @@ class IdIndex:
         if not len(keys):
             return np.empty(0, np.int32)
         wanted: Array = np.array(keys, dtype=self.ids.dtype) if self.as_text else np.asarray(keys, dtype=np.int64)
-        if self._direct is None:
-            first = self._find(wanted[:1], _hash(wanted[:1]))[0]
-        else:
-            first = self._direct_places(wanted[:1])[0]
+        first = int(self._lookup.find(wanted[:1])[0])
         if first >= 0 and np.array_equal(self.ids[first : first + len(wanted)], wanted):
             return np.arange(first, first + len(wanted), dtype=np.int32)  # in the task's order: nothing to look up
-        if self._direct is not None:
-            return self._direct_places(wanted)
-        return self._find(wanted, _hash(wanted))
+        return self._lookup.find(wanted)
+
+
+def repeated(ids: Array) -> Array:
+    """Where an id comes a second time, one position for each such id, in ascending order."""
+    return _Lookup(ids).repeated()
+
+
+def as_ids(keys: Array | Sequence[str]) -> Array:
+    """Canonical ids as they are kept: an int64 array stays one, texts become a string array."""
+    return keys if isinstance(keys, np.ndarray) else np.array(keys, dtype=np.dtypes.StringDType())
+
+
+class _Lookup:
+    """Finds keys in an array of keys."""
+
+    def __init__(self, ids: Array) -> None:
+        self._ids = ids
+        self._low = 0
+        self._direct: Array | None = None
+        self._slots: Array = np.empty(0, np.int32)
+        self._hashes: Array = np.empty(0, np.int64)
+        self._build()
+
+    def find(self, keys: Array) -> Array:
+        """Where each key stands; of equal ids, where the first one does."""
+        return self._direct_places(keys) if self._direct is not None else self._places(keys, _hash(keys))
+
+    def repeated(self) -> Array:
+        """Where an id comes a second time, one position for each such id."""
+        places = self._direct_places(self._ids) if self._direct is not None else self._places(self._ids, self._hashes)
+        again = np.flatnonzero(places != np.arange(len(places)))
+        return np.sort(again[np.unique(places[again], return_index=True)[1]])
 
     def _build(self) -> None:
-        ids = self.ids
+        ids = self._ids
         order = np.arange(len(ids), dtype=np.int32)
-        if not self.as_text:
+        if ids.dtype == np.int64:
             low, high = int(ids.min()), int(ids.max())
             if high - low < 4 * len(ids) + 1024:
                 self._low = low
@@ -138,13 +160,14 @@ class IdIndex:
     def _direct_places(self, keys: Array) -> Array:
         direct: Any = self._direct
         if self._low <= int(keys.min()) and int(keys.max()) - self._low < len(direct):
-            return direct.take(keys - self._low if self._low else keys)
+            places: Array = direct.take(keys - self._low if self._low else keys)
+            return places
         inside = (keys >= self._low) & (keys <= self._low + (len(direct) - 1))
         places = np.full(len(keys), NOT_FOUND, np.int32)
         places[inside] = direct.take(keys[inside] - self._low)
         return places
 
-    def _find(self, keys: Array, hashes: Array) -> Array:
+    def _places(self, keys: Array, hashes: Array) -> Array:
         places = np.full(len(keys), NOT_FOUND, np.int32)
         waiting = np.arange(len(keys))
         slots, step = self._slot(hashes)
@@ -153,19 +176,14 @@ class IdIndex:
             taken = found >= 0
             same = np.zeros(len(waiting), bool)
             same[taken] = self._hashes[found[taken]] == hashes[waiting[taken]]
-            if self.as_text:
+            if keys.dtype != np.int64:
                 alike = np.flatnonzero(same)
-                same[alike] = self.ids[found[alike]] == keys[waiting[alike]]
+                same[alike] = self._ids[found[alike]] == keys[waiting[alike]]
             places[waiting[same]] = found[same]
             rest = taken & ~same
             waiting, step = waiting[rest], step[rest]
             slots = (slots[rest] + step) & (len(self._slots) - 1)
         return places
-
-
-def as_ids(keys: Array | Sequence[str]) -> Array:
-    """Canonical ids as they are kept: an int64 array stays one, texts become a string array."""
-    return keys if isinstance(keys, np.ndarray) else np.array(keys, dtype=np.dtypes.StringDType())
 
 
 def _hash(keys: Array) -> Array:

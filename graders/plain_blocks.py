@@ -8,28 +8,32 @@ numbers, none of the spellings in which pandas is known to be more generous than
 
 from __future__ import annotations
 
+import csv
 import io
+import math
 import os
 import re
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from openmle_env.graders.batches import Batch, Kept, from_cells
-from openmle_env.graders.cells import convert
+from openmle_env.graders.batches import Batch, from_cells
+from openmle_env.graders.cells import canonical_ids, convert
 from openmle_env.graders.source import Refused, Source
 from openmle_env.graders.table import TextReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from openmle_env.graders.batches import Keep, Plan
+    from openmle_env.graders.batches import Plan
     from openmle_env.graders.rows import Array
     from openmle_env.types import Column
+
+Kept = TypeVar("Kept")
 
 MIN_BYTES = 1 << 20
 """Smaller files are not worth an import of pandas."""
@@ -45,9 +49,6 @@ MAX_THREADS = 4
 LONG_CELL = 500
 """No number of more than twice as many characters is read here."""
 
-EXACT_INTEGERS = 1 << 53
-"""Below it, integers that pandas read as floats are exact."""
-
 _ALL = bytes(range(256))
 _SEPARATORS = _ALL.translate(None, b',\n\r"\0')
 _DIGITS = b"0123456789+-"
@@ -56,7 +57,7 @@ _BLANK_IN_EXPONENT = re.compile(rb"[eE][ \t\v\f]")
 
 
 def read(
-    source: Source, header: Sequence[str], plan: Plan, keep: Keep[Kept], *, max_rows: int | None
+    source: Source, header: Sequence[str], plan: Plan, keep: Callable[[Batch], Kept], *, max_rows: int | None
 ) -> list[Kept] | None:
     """Read a file that stands at its start.
 
@@ -94,7 +95,7 @@ def read(
 
 
 def _in_order(
-    reader: _BlockReader, keep: Keep[Kept], first: bytes, blocks: Iterator[bytes]
+    reader: _BlockReader, keep: Callable[[Batch], Kept], first: bytes, blocks: Iterator[bytes]
 ) -> Iterator[tuple[int, Kept] | None]:
     """Rows and result of each block; the first one alone, since it shows whether the rest is worth threads."""
 
@@ -190,22 +191,25 @@ class _BlockReader:
         if numbers is None:
             return None
         cells = dict(zip(by_text, self._cells(block, text, by_text), strict=True)) if by_text else {}
-        ids: Array | list[str]
         if plan.id.name in cells:
-            ids = [cell.strip() for cell in cells[plan.id.name]]
-            if "" in ids or plan.id.kind == "integer":
+            ids, bad, _ = canonical_ids(cells[plan.id.name], plan.id, as_text=plan.as_text)
+            if bad:
                 return None
         else:
-            ids = numbers[plan.id.name]
+            found = _converted(numbers[plan.id.name], plan.id)
+            if found is None:
+                return None
+            ids = found
         values = []
         for column in plan.columns:
             if column.kind == "text":
                 array, faults = convert(cells[column.name], column)
+                found = None if faults else array
             else:
-                array, faults = _converted(numbers[column.name], column)
-            if faults:
+                found = _converted(numbers[column.name], column)
+            if found is None:
                 return None
-            values.append(array)
+            values.append(found)
         return Batch(rows=rows, keys=ids, values=values)
 
     def _numbers(self, block: bytes, rows: int) -> dict[str, Any] | None:
@@ -233,7 +237,7 @@ class _BlockReader:
         found = {name: frame[place] for name, place in places.items()}
         return found if self._first_row_agrees(block, kinds, found) else None
 
-    def _first_row_agrees(self, block: bytes, kinds: dict[str, str], found: dict[str, Any]) -> bool:
+    def _first_row_agrees(self, block: bytes, kinds: Mapping[str, str], found: dict[str, Any]) -> bool:
         """Whether numbers are numbers: pandas takes a column that says true or false on every row for one."""
         first = block[: block.index(b"\n")].decode().split(",")
         columns = {column.name: column for column in self.plan.columns}
@@ -287,36 +291,38 @@ def _parse(block: bytes, width: int, kinds: dict[int, str]) -> Any | None:
     import pandas as pd
 
     types = {"integer": np.int64, "number": np.float64, "probability": np.float64, "label": "category"}
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {
+        "header": None,
+        "names": list(range(width)),
+        "usecols": sorted(kinds) if len(kinds) < width else None,
+        "dtype": {place: types[kind] for place, kind in kinds.items()},
+        "na_filter": False,
+        "index_col": False,
+        "skip_blank_lines": False,
+        "low_memory": False,
+        "quoting": csv.QUOTE_NONE,
+        "engine": "c",
+    }
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
-        options["float_precision"] = "round_trip"  # later on the default, and deprecated
+        options["float_precision"] = "round_trip"  # since then the default, and deprecated
     try:
-        return pd.read_csv(
-            io.BytesIO(block),
-            header=None,
-            names=list(range(width)),
-            usecols=sorted(kinds) if len(kinds) < width else None,
-            dtype={place: types[kind] for place, kind in kinds.items()},
-            na_filter=False,
-            index_col=False,
-            skip_blank_lines=False,
-            low_memory=False,
-            quoting=3,
-            engine="c",
-            **options,
-        )
+        return pd.read_csv(io.BytesIO(block), **options)
     except (ValueError, OverflowError, TypeError):
         return None
 
 
-def _converted(series: Any, column: Column) -> tuple[Array, dict[Any, Any]]:
-    """What pandas read as our array; not empty faults where a cell needs a closer look."""
+def _converted(series: Any, column: Column) -> Array | None:
+    """What pandas read as our array; None where a cell needs a closer look."""
     if column.kind == "label":
         codes, faults = convert([str(label) for label in series.cat.categories], column)
-        return codes.take(series.cat.codes.to_numpy()), faults
+        return None if faults else codes.take(series.cat.codes.to_numpy())
     values = series.to_numpy()
-    if column.kind == "integer":
-        return values, {}
     low, high = values.min(), values.max()  # NaN where there is any
-    inside = 0.0 <= low and high <= 1.0 if column.kind == "probability" else bool(np.isfinite(low) and np.isfinite(high))
-    return values, {} if inside else {"closer look": []}
+    if column.kind == "integer":
+        limits = np.iinfo(np.int64)  # what integers become that are too large
+        good = values.dtype == np.int64 and limits.min < low and high < limits.max
+    elif column.kind == "probability":
+        good = low >= 0.0 and high <= 1.0
+    else:
+        good = math.isfinite(low) and math.isfinite(high)
+    return values if good else None

@@ -165,9 +165,7 @@ class Records:
         if not ended and (closing < 0 or closing + 1 == len(text)):
             return
         if closing < 0:
-            raise refuse(
-                "bad_quoting", f"Line {line:,}: a quoted field is never closed. Close it with a double quote."
-            )
+            raise refuse("bad_quoting", f"Line {line:,}: a quoted field is never closed. Close it with a double quote.")
         line += _breaks(text, position, closing)
         raise refuse(
             "bad_quoting", f"Line {line:,}: text follows the end of a quoted field. Double any quote inside it."

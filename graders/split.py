@@ -6,12 +6,18 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from openmle_env.errors import PackError
 from openmle_env.graders.echo import show
 from openmle_env.types import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from openmle_env.graders.rows import Array
+
+_CHUNK = 1 << 16
 
 _WORDS = {
     "validation": Part.VALIDATION,
@@ -35,24 +41,29 @@ class Split:
     """For ``column``: its name; its cells are ``validation`` or ``public``, ``test`` or ``private``."""
 
 
-def divide(ids: Sequence[str], split: Split, words: Sequence[str] | None = None) -> dict[Part, Sequence[int]]:
-    """Where the rows of each part stand among ``ids``; ``words`` are the cells of the column that states the split.
+def divide(ids: Array, split: Split, words: Array | None = None) -> dict[Part, Array]:
+    """Where the rows of each part stand among ``ids``, as ascending positions.
+
+    Args:
+        ids: Canonical ids, as integers or texts.
+        split: How they fall into parts.
+        words: For the method ``column``, the cells of the column that states the split.
 
     Raises:
         PackError: As for `by_hash` and `by_words`.
     """
-    everything = range(len(ids))
+    everything = np.arange(len(ids))
     if split.method == "none":
         return dict.fromkeys(Part, everything)
     if split.method == "hash":
-        parts = by_hash(ids, split.salt, split.validation_fraction)
+        validation = by_hash(ids, split.salt, split.validation_fraction)
     else:
-        parts = by_words(ids, words or ())
-    chosen: dict[Part, Sequence[int]] = {
-        part: [i for i, found in enumerate(parts) if found is part] for part in (Part.VALIDATION, Part.TEST)
+        validation = by_words(ids, np.empty(0, np.object_) if words is None else words)
+    return {
+        Part.VALIDATION: np.flatnonzero(validation),
+        Part.TEST: np.flatnonzero(~validation),
+        Part.ALL: everything,
     }
-    chosen[Part.ALL] = everything
-    return chosen
 
 
 def position(salt: str, key: str) -> float:
@@ -65,8 +76,8 @@ def position(salt: str, key: str) -> float:
     return (int.from_bytes(digest[:8], "big") >> 11) / (1 << 53)
 
 
-def by_hash(ids: Sequence[str], salt: str, fraction: float) -> tuple[Part, ...]:
-    """The part of each canonical id: validation where its `position` lies below ``fraction``.
+def by_hash(ids: Array | Sequence[str], salt: str, fraction: float) -> Array:
+    """Whether each canonical id belongs to the validation part: its `position` lies below ``fraction``; bool.
 
     Where all ids of a tiny task fall into one part, the id nearest to the border goes to the other one.
 
@@ -77,28 +88,42 @@ def by_hash(ids: Sequence[str], salt: str, fraction: float) -> tuple[Part, ...]:
         raise PackError(f"The validation fraction {fraction!r} must lie between 0 and 1, both excluded.")
     if len(ids) < 2:
         raise PackError(f"Too few answers to split into validation and test: {len(ids)}; at least two are needed.")
-    positions = [position(salt, key) for key in ids]
-    parts = [Part.VALIDATION if where < fraction else Part.TEST for where in positions]
-    if Part.VALIDATION not in parts:
-        parts[positions.index(min(positions))] = Part.VALIDATION
-    elif Part.TEST not in parts:
-        parts[positions.index(max(positions))] = Part.TEST
-    return tuple(parts)
+    positions = np.fromiter((position(salt, key) for key in _texts(ids)), np.float64, len(ids))
+    validation: Array = positions < fraction
+    if not validation.any():
+        validation[positions.argmin()] = True
+    elif validation.all():
+        validation[positions.argmax()] = False
+    return validation
 
 
-def by_words(ids: Sequence[str], words: Sequence[str]) -> tuple[Part, ...]:
-    """The part of each id as its cell in ``words`` states it: ``validation``, ``public``, ``test`` or ``private``.
+def by_words(ids: Array | Sequence[str], words: Array | Sequence[str]) -> Array:
+    """Whether each id belongs to the validation part, as its cell in ``words`` states it; bool.
+
+    The words are ``validation`` or ``public``, ``test`` or ``private``, in any case and with any blanks around them.
 
     Raises:
         PackError: A word is another one, or one of the parts is empty.
     """
-    parts = []
-    for key, word in zip(ids, words, strict=True):
-        part = _WORDS.get(word.strip().lower())
-        if part is None:
-            raise PackError(f"The task's split says {show(word)} for id {show(key)}; write validation or test.")
-        parts.append(part)
+    known: dict[str, Part | None] = {}
+    parts = [known[word] if word in known else known.setdefault(word, _part(word)) for word in words]
+    if None in known.values():
+        row = parts.index(None)
+        raise PackError(
+            f"The task's split says {show(words[row])} for id {show(str(ids[row]))}; write validation or test."
+        )
     for part in (Part.VALIDATION, Part.TEST):
-        if part not in parts:
+        if part not in known.values():
             raise PackError(f"The task's split leaves the {part} part empty.")
-    return tuple(parts)
+    return np.fromiter((part is Part.VALIDATION for part in parts), bool, len(parts))
+
+
+def _part(word: str) -> Part | None:
+    return _WORDS.get(word.strip().lower())
+
+
+def _texts(ids: Array | Sequence[str]) -> Iterator[str]:
+    """The ids as texts, a few at a time."""
+    for start in range(0, len(ids), _CHUNK):
+        chunk = ids[start : start + _CHUNK]
+        yield from map(str, chunk.tolist() if isinstance(chunk, np.ndarray) else chunk)

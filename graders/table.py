@@ -109,15 +109,27 @@ class TextReader:
         Raises:
             Refused: As for `read_table`. Columns without a name are judged after the last batch.
         """
-        width = len(self.header)
         kept = [self.header.index(name) for name in wanted]
-        leading = _IndexColumn() if not self.header[0] else None
-        trailing_names = not self.header[-1]
-        filled = False
-        trailing = first_trailing = 0
+        unnamed = _UnnamedColumns(self.header)
         full = max(1, BATCH_CELLS // (len(kept) or 1))
-        pieces = self._records.pieces
         cells: list[list[str]] = [[] for _ in kept]
+        pieces = self._records.pieces
+        for record in self._rows(max_rows):
+            for i, column in zip(kept, cells, strict=True):
+                column.append(record[i])
+            if unnamed.any:
+                unnamed.look_at(record)
+            if self.rows % full == 0 or self._records.pieces != pieces:  # long cells fill a batch, too
+                pieces = self._records.pieces
+                yield cells
+                cells = [[] for _ in kept]
+        yield cells
+        self.warnings = unnamed.judge()
+
+    def _rows(self, max_rows: int | None) -> Iterator[list[str]]:
+        """The records below the header, each with as many fields; or with one more, if that is empty on all."""
+        width = len(self.header)
+        trailing = first_trailing = 0
         for line, record in self._lines:
             if len(record) != width:
                 if len(record) != width + 1 or record[-1].strip():
@@ -127,42 +139,47 @@ class TextReader:
             self.rows += 1
             if max_rows is not None and self.rows > max_rows:
                 raise refuse("too_many_rows", f"The file has more than {max_rows:,} rows. Write one row for each id.")
-            for i, column in zip(kept, cells, strict=True):
-                column.append(record[i])
-            if leading is not None:
-                leading.add(record[0].strip())
-            if trailing_names:
-                filled = filled or bool(record[width - 1].strip())
-            if self._records.pieces != pieces or self.rows % full == 0:  # long cells fill a batch, too
-                pieces = self._records.pieces
-                yield cells
-                cells = [[] for _ in kept]
-        yield cells
+            yield record
         if 0 < trailing < self.rows:
             raise _ragged(first_trailing, width, width + 1)
-        if leading is not None and not leading.holds_each_number():
-            raise _unnamed(0)
-        if filled:
-            raise _unnamed(width - 1)
-        if leading is not None and self.rows:
-            self.warnings = ("The unnamed first column 0..n-1 (an index) is ignored; write with index=False.",)
 
 
-class _IndexColumn:
-    """Whether cells are exactly the numbers 0..n-1, in any order (row order never matters)."""
+class _UnnamedColumns:
+    """The first and the last column, where they have no name: an index, and what trailing separators leave."""
 
-    def __init__(self) -> None:
+    def __init__(self, header: tuple[str, ...]) -> None:
+        self._first = not header[0]
+        self._last = None if header[-1] else len(header) - 1
         self._numbers = array("q")
-        self._plain = True
+        self._only_numbers = True
+        self._empty = True
+        self.any = self._first or self._last is not None
 
-    def add(self, cell: str) -> None:
-        self._plain = self._plain and _NUMBER.fullmatch(cell) is not None
-        if self._plain:
-            self._numbers.append(int(cell))
+    def look_at(self, record: list[str]) -> None:
+        if self._first and self._only_numbers:
+            cell = record[0].strip()
+            self._only_numbers = _NUMBER.fullmatch(cell) is not None
+            if self._only_numbers:
+                self._numbers.append(int(cell))
+        if self._last is not None and record[self._last].strip():
+            self._empty = False
 
-    def holds_each_number(self) -> bool:
-        numbers = np.sort(np.frombuffer(self._numbers, dtype=np.int64)) if self._numbers else np.arange(0)
-        return self._plain and bool(np.array_equal(numbers, np.arange(len(numbers))))
+    def judge(self) -> tuple[str, ...]:
+        """The warnings.
+
+        Raises:
+            Refused: The first is not exactly the numbers 0..n-1, in any order (row order never matters), or the last
+                is not empty.
+        """
+        if self._first:
+            numbers = np.sort(np.array(self._numbers, dtype=np.int64))
+            if not self._only_numbers or not np.array_equal(numbers, np.arange(len(numbers))):
+                raise _unnamed(0)
+        if self._last is not None and not self._empty:
+            raise _unnamed(self._last)
+        if not self._numbers:
+            return ()
+        return ("The unnamed first column 0..n-1 (an index) is ignored; write with index=False.",)
 
 
 def _names(header: list[str]) -> list[str]:

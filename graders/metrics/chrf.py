@@ -32,9 +32,9 @@ _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
     kinds=("text",),
     truth="text",
     source="(1 + 4) * P * R / (4 * P + R), where P and R are the means over n = 1 to 6 of the shares of the "
-    "predicted and of the true character n-grams that are shared, blanks left out (Popovic, 2015; beta 2); with "
-    "word_order 2 word 1-grams and 2-grams too: chrF++ (Popovic, 2017). sacrebleu's CHRF, which prints 100 times "
-    "this; orders that a text is too short for are left out.",
+    "predicted and of the true character n-grams that are shared, blanks left out (Popović, 2015; beta 2); with "
+    "word_order 2 word 1-grams and 2-grams too: chrF++ (Popović, 2017). That of sacrebleu's CHRF, which prints 100 "
+    "times this; orders that a text is too short for are left out.",
     degenerate=DEGENERATE,
     golden=(
         Golden(truth=("no",), predicted=("yes",), score=0.0),
@@ -125,7 +125,7 @@ def _word_parts(text: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _f_score(counts: Sequence[tuple[int, int, int]]) -> float:
+def _f_score(counts: Sequence[Sequence[int]]) -> float:
     """The F-score of the mean precision and recall of the orders that both texts have."""
     defined = [(found, true, both) for found, true, both in counts if found and true]
     precision = sum(both / found for found, _, both in defined) / max(len(defined), 1)

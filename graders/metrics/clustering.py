@@ -178,7 +178,7 @@ def v_measure(
     *,
     beta: Annotated[float, Option("How much completeness weighs against homogeneity.", above=0, high=1000)] = 1.0,
 ) -> float:
-    """The weighted harmonic mean of homogeneity and completeness."""
+    """The weighted harmonic mean of how far clusters hold one class only and classes one cluster only."""
     of_truth, of_predicted, shared = _Counts.of(truth, predicted).entropies()
     homogeneous = shared / of_truth if of_truth else 1.0
     complete = shared / of_predicted if of_predicted else 1.0

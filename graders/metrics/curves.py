@@ -10,6 +10,7 @@ import numpy as np
 from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option
+from openmle_env.graders.metrics.rank_counts import average_ranks
 from openmle_env.graders.metrics.registry import metric
 from openmle_env.graders.metrics.truth import class_codes, row_weights
 from openmle_env.graders.rows import Array
@@ -298,9 +299,7 @@ def gini(truth: Array, predicted: Array) -> float:
 
 def _centred_ranks(values: Array) -> Array:
     """Ranks, equal values sharing the mean of theirs, around 0."""
-    _, groups, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Array = (counts.cumsum() - (counts + 1) / 2)[groups]
-    return ranks - (len(values) - 1) / 2
+    return average_ranks(values) - (len(values) + 1) / 2
 
 
 @metric(

@@ -146,7 +146,7 @@ def fbeta(
         Option("What a class that neither truth nor predictions hold is in the macro mean: left out, 0, or 1."),
     ] = "skip",
 ) -> float:
-    """The weighted harmonic mean of precision and recall."""
+    """The weighted harmonic mean of precision and recall, of one class or averaged over the classes."""
     right = np.bincount(truth[truth == predicted], minlength=len(classes))
     true = np.bincount(truth, minlength=len(classes))
     found = np.bincount(predicted, minlength=len(classes))

@@ -83,7 +83,7 @@ def psnr(
     decibel = np.full(len(means), float(limit))
     np.log10(peak**2 / means, out=decibel, where=means > 0)
     decibel[means > 0] *= 10
-    return float(np.minimum(decibel, 1e9).mean())
+    return float(np.minimum(decibel, limit).mean())
 
 
 def _flat(value: float, other: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn
+from openmle_env.graders.metrics.rank_counts import inversions
 from openmle_env.graders.metrics.ranking import Separator
 from openmle_env.graders.metrics.registry import metric
 from openmle_env.graders.metrics.tokens import split_items, too_long
@@ -89,7 +90,7 @@ def order_kendall_tau(
         pairs += len(row) * (len(row) - 1)
     if not pairs:
         raise PackError("No row has two items whose order could be right or wrong.")
-    return 1 - 4 * count_inversions(np.frombuffer(order, dtype=np.int64)) / pairs
+    return 1 - 4 * inversions(np.frombuffer(order, dtype=np.int64)) / pairs
 
 
 def _order(true: Sequence[str], found: Sequence[str]) -> Sequence[int]:
@@ -100,26 +101,3 @@ def _order(true: Sequence[str], found: Sequence[str]) -> Sequence[int]:
     if len(found) != len(true) or set(found) != position.keys():
         return range(len(true) - 1, -1, -1)
     return [position[item] for item in found]
-
-
-def count_inversions(order: Array) -> int:
-    """How many pairs of a permutation of 0 to n - 1 stand in falling order; n log2(n) steps.
-
-    >>> count_inversions(np.array([2, 0, 1]))
-    2
-    """
-    values, count = order, 0
-    place = np.arange(len(order))
-    for bit in reversed(range(len(order).bit_length())):
-        # The values that agree in all higher bits are one group; each group has its range of places, since every value
-        # from 0 to n - 1 is there. Within a group, a value whose bit is 1 is greater than one whose bit is 0.
-        ones = (values >> bit) & 1
-        group = values >> (bit + 1) << (bit + 1)
-        ones_before = np.cumsum(ones) - ones
-        ones_before -= ones_before[group]
-        count += int(ones_before[ones == 0].sum())
-        target = np.where(ones == 1, group + (1 << bit) + ones_before, place - ones_before)
-        moved = np.empty_like(values)
-        moved[target] = values
-        values = moved
-    return count

@@ -182,7 +182,7 @@ def jaccard(
     ),
 )
 def hamming_loss(truth: Array, predicted: Array) -> float:
-    """The share of wrong cells."""
+    """The share of wrong cells over all rows and target columns."""
     return float((truth != predicted).mean())
 
 

@@ -120,7 +120,8 @@ class Parameter:
                 return value if isinstance(value, bool) else _WORDS.get(str(value).lower())
             case "texts":
                 items = value.split(",") if isinstance(value, str) else value
-                return tuple(str(item).strip() for item in items) if isinstance(items, list | tuple) else None
+                texts = tuple(str(item).strip() for item in items) if isinstance(items, list | tuple) else ()
+                return texts if texts and all(texts) else None
             case "columns":
                 items = value.split(",") if isinstance(value, str) else value
                 names = tuple(str(item).strip() for item in items) if isinstance(items, list | tuple) else ()
@@ -130,7 +131,7 @@ class Parameter:
                 if not isinstance(items, list | tuple):
                     return None
                 numbers = tuple(self._number(item) for item in items)
-                return None if None in numbers else numbers
+                return numbers if numbers and None not in numbers else None
             case "integer" | "number":
                 return self._number(value)
 

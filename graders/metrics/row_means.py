@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from openmle_env.errors import PackError
+from openmle_env.graders.metrics.truth import row_weights
 
 if TYPE_CHECKING:
     from openmle_env.graders.rows import Array
@@ -32,13 +33,10 @@ def weighted_mean(values: Array, weight: Array | None) -> float:
     """The sum of weight * value over the sum of weights; the plain mean without weights. Both of shape (rows,).
 
     Raises:
-        PackError: A weight is negative, or no weight is greater than 0.
+        PackError: A weight is negative, or all are 0.
     """
-    if weight is None:
-        return float(values.mean())
-    if (weight < 0).any() or not (weight > 0).any():
-        raise PackError("The weights of rows must not be negative, and one of them must be greater than 0.")
-    return float((values * weight).sum() / weight.sum())
+    weights = row_weights(weight, len(values))
+    return float((values * weights).sum() / weights.sum())
 
 
 def group_codes(labels: Array) -> Array:

@@ -16,8 +16,19 @@ import pytest
 
 from openmle_env.errors import PackError, UnknownNameError
 from openmle_env.graders.grader import Grader
+from openmle_env.graders.medals import Leaderboard
 from openmle_env.graders.scored import Scored
-from openmle_env.types import Artifact, ArtifactState, Column, Fault, Part, Problem, ResultStatus, SubmissionSchema
+from openmle_env.types import (
+    Artifact,
+    ArtifactState,
+    Column,
+    Fault,
+    Part,
+    Place,
+    Problem,
+    ResultStatus,
+    SubmissionSchema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,14 +162,15 @@ def test_the_gold_submission_of_words_that_look_missing_scores_one(tmp_path: Pat
 
 def test_every_look_is_logged_without_the_score(survival: SubmissionSchema, answers: Path, tmp_path: Path) -> None:
     log = tmp_path / "deep" / "looks.jsonl"
-    grader = make(survival, answers, looks_log=log)
+    grader = make(survival, answers, looks_log=log, task="toy")
     grader.grade(submission(), Part.VALIDATION, program_sha256="ab" * 32)
     grader.grade(b"", Part.VALIDATION)
     grader.grade(submission(), Part.TEST)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["part"] for line in lines] == ["validation", "test"]
     assert [line["program_sha256"] for line in lines] == ["ab" * 32, ""]
-    assert all(set(line) == {"when", "part", "program_sha256"} for line in lines)
+    assert all(set(line) == {"when", "task", "part", "program_sha256"} for line in lines)
+    assert {line["task"] for line in lines} == {"toy"}
 
 
 def test_no_look_is_taken_that_cannot_be_recorded(survival: SubmissionSchema, answers: Path) -> None:
@@ -222,6 +234,40 @@ def test_a_score_is_finite_or_none(survival: SubmissionSchema, answers: Path, sc
     assert "fault of the task" in grade.message
 
 
+def test_only_a_score_on_the_test_part_has_a_place(survival: SubmissionSchema, answers: Path) -> None:
+    board = Leaderboard([0.99, 0.97, 0.9, 0.5], higher_is_better=True)
+    grader = make(survival, answers, split_column="Usage", leaderboard=board)
+    grade = grader.grade(submission(20), Part.TEST)  # 29 of 30
+    assert grade.place == Place(rank=3, teams=4, human_rank=0.5, medal=None, above_median=True)
+    assert grader.grade(submission(20), Part.VALIDATION).place is None
+    assert grader.grade(submission(20), Part.ALL).place is None
+    assert grader.grade(b"id,target\n", Part.TEST).place is None
+    assert make(survival, answers, split_column="Usage").grade(submission(20), Part.TEST).place is None
+
+
+def test_what_a_metric_of_ours_said_goes_to_whoever_is_named_only(
+    survival: SubmissionSchema, answers: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    told: list[str] = []
+    scorer = Fixed(Scored(status=ResultStatus.METRIC_OR_ANSWER_MISSING, message="undefined", details="secret"))
+    grader = Grader(schema=survival, metric=scorer, answers=answers, details=told.append)
+    grade = grader.grade(submission(), Part.ALL)
+    assert told == ["secret"]
+    assert "secret" not in repr(grade) + caplog.text
+
+
+def test_a_machine_without_memory_is_infrastructure(survival: SubmissionSchema, answers: Path) -> None:
+    class Large(Fixed):
+        def score(self, *_: object, **__: object) -> Scored:
+            raise MemoryError
+
+    grader = Grader(schema=survival, metric=Large(Scored(status=ResultStatus.SUCCESS)), answers=answers)
+    grade = grader.grade(submission(), Part.ALL)
+    assert grade.status is ResultStatus.SANDBOX_UNCONFIRMED
+    assert grade.status.fault is Fault.INFRASTRUCTURE
+
+
 def test_a_failed_scorer_gives_no_score(survival: SubmissionSchema, answers: Path) -> None:
     scorer = Fixed(Scored(status=ResultStatus.SCORING_FAILED, score=1.0, message="why", warnings=("w",)))
     grade = Grader(schema=survival, metric=scorer, answers=answers).grade(submission(), Part.ALL)
@@ -239,9 +285,10 @@ def test_a_column_of_the_split_that_is_not_there(survival: SubmissionSchema, ans
 
 
 def test_heavy_libraries_are_not_imported() -> None:
+    heavy = ["scipy", "pandas", "sklearn", "sacrebleu", "rapidfuzz", "yaml", "pydantic"]
     code = (
         "import sys, openmle_env.graders.grader, openmle_env.graders.pack_metric, openmle_env.graders.rewards\n"
-        "print([name for name in ('scipy', 'pandas', 'sklearn', 'sacrebleu', 'rapidfuzz', 'yaml', 'pydantic') if name in sys.modules])"
+        f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

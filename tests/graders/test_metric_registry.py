@@ -82,9 +82,7 @@ TRIAL = Trial(kind="integer", truth=(0, 1), perfect=(0, 1), noisy=(0, 0), consta
 def test_a_name_is_given_once() -> None:
     with pytest.raises(UsageError, match="already a metric 'accuracy'"):
 
-        @metrics.metric(
-            higher_is_better=True, range=(0, 1), kinds=(), source="", degenerate="", golden=(), trial=TRIAL
-        )
+        @metrics.metric(higher_is_better=True, range=(0, 1), kinds=(), source="", degenerate="", golden=(), trial=TRIAL)
         def accuracy(truth: Array, predicted: Array) -> float:
             raise NotImplementedError
 
@@ -141,6 +139,8 @@ def test_parameters_from_text_and_from_values(name: str, given: object, parsed: 
         ("average", "mean", "one of 'macro', 'micro'"),
         ("strict", "maybe", "true or false"),
         ("at", "0.5,2", "numbers separated by commas, at least 0 and at most 1"),
+        ("at", [], "numbers separated by commas"),
+        ("at", "", "numbers separated by commas"),
         ("weight", "", "the name of a column of the answers"),
         ("weight", 3, "the name of a column of the answers"),
         ("groups", "a,,b", "the names of columns of the answers"),

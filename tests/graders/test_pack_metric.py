@@ -15,7 +15,18 @@ from openmle_env.graders.grader import Grader
 from openmle_env.graders.pack_metric import PackMetric
 from openmle_env.graders.private_log import PrivateLog
 from openmle_env.sandbox.protocol import CancelToken
-from openmle_env.types import Artifact, ArtifactState, Column, Execution, Job, Part, ResultStatus, SubmissionSchema
+from openmle_env.types import (
+    Artifact,
+    ArtifactState,
+    Column,
+    Execution,
+    Fault,
+    Job,
+    Limits,
+    Part,
+    ResultStatus,
+    SubmissionSchema,
+)
 
 if TYPE_CHECKING:
     from openmle_env.sandbox.protocol import Sandbox
@@ -264,7 +275,74 @@ def test_integers_beyond_64_bits(tmp_path: Path, process: PlainProcess) -> None:
     answers.write_text(f"id,target\n{10**30},{2**63 - 1}\n7,{-(2**63)}\n")
     made = Grader(schema=schema, metric=PackMetric(write(tmp_path), process), answers=answers, split="none")
     assert made.grade(answers.read_bytes(), Part.ALL).score == 1.0
-    assert made.grade(f"id,target\n{10**30},{2**63}\n7,{-(2**63)}\n".encode(), Part.ALL).score == 0.5
+    beyond = made.grade(f"id,target\n{10**30},{2**63}\n7,{-(2**63)}\n".encode(), Part.ALL)
+    assert [problem.code for problem in beyond.problems] == ["too_large_integer"]
+
+
+MLEDOJO = """
+from typing import Any
+import pandas as pd
+from mledojo.metrics.base import CompetitionMetrics, InvalidSubmissionError
+
+class ToyCompetitionMetrics(CompetitionMetrics):
+    def __init__(self, value: str = "target", higher_is_better: bool = {higher}):
+        super().__init__(higher_is_better)
+        self.value = value
+
+    def evaluate(self, y_true: pd.DataFrame, y_pred: pd.DataFrame) -> float:
+        y_true["id"] = y_true["id"].astype(str)
+        return float((y_true[self.value] == y_pred[self.value]).mean())
+
+    def validate_submission(self, submission: Any, ground_truth: Any) -> str:
+        if not isinstance(submission, pd.DataFrame):
+            raise InvalidSubmissionError("Submission must be a DataFrame.")
+        {validate}
+        return "Submission is valid."
+"""
+
+
+@pytest.mark.parametrize(
+    ("validate", "status"),
+    [
+        ("pass", ResultStatus.SUCCESS),
+        ("return True", ResultStatus.SUCCESS),
+        ("return True, 'secret'", ResultStatus.SUCCESS),
+        ("raise InvalidSubmissionError('secret')", ResultStatus.SUBMISSION_INVALID),
+        ("return False", ResultStatus.SUBMISSION_INVALID),
+        ("return False, 'secret'", ResultStatus.SUBMISSION_INVALID),
+        ("return (submission.target == ground_truth.target).all(), 'secret'", ResultStatus.SUBMISSION_INVALID),
+    ],
+)
+def test_metrics_of_mledojo(
+    survival: SubmissionSchema, tmp_path: Path, process: PlainProcess, validate: str, status: ResultStatus
+) -> None:
+    code = tmp_path / "metric.py"
+    code.write_text(MLEDOJO.format(higher=True, validate=validate))
+    made = grader(survival, tmp_path, PackMetric(code, process))
+    grade = made.grade(SUBMISSION, Part.ALL)
+    assert (grade.status, grade.score) == (status, 0.75 if status is ResultStatus.SUCCESS else None)
+    assert "secret" not in repr(grade)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_direction_of_a_metric_of_mledojo_is_its_constructors(
+    tmp_path: Path, process: PlainProcess, higher: bool
+) -> None:
+    code = tmp_path / "metric.py"
+    code.write_text(MLEDOJO.format(higher=higher, validate="pass"))
+    assert PackMetric(code, process).higher_is_better is higher
+
+
+def test_the_stand_in_for_mledojo_is_a_package_like_any_other(tmp_path: Path, process: PlainProcess) -> None:
+    code = tmp_path / "metric.py"
+    code.write_text(
+        "import mledojo.metrics.base\nimport mledojo.metrics.base as base\nfrom mledojo.metrics import base as same\n"
+        "assert mledojo.metrics.base is base is same\n"
+        + MLEDOJO.format(higher="1 > 2", validate="pass")
+        .replace("CompetitionMetrics,", "CompetitionMetrics as Base,")
+        .replace("(CompetitionMetrics)", "(Base)")
+    )
+    assert PackMetric(code, process).higher_is_better is False
 
 
 class Scripted:
@@ -274,8 +352,10 @@ class Scripted:
 
     def __init__(self, result: Execution | Exception) -> None:
         self.result = result
+        self.jobs: list[Job] = []
 
     def run(self, job: Job, *, cancel: object = None) -> Execution:
+        self.jobs.append(job)
         if isinstance(self.result, Exception):
             raise self.result
         return self.result
@@ -314,6 +394,28 @@ def test_what_the_box_reports(
     grade = grader(survival, tmp_path, metric).grade(SUBMISSION, Part.ALL)
     assert grade.status is status
     assert grade.score == (0.5 if status is ResultStatus.SUCCESS else None)
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"),
+    [
+        (ResultStatus.TIMEOUT, "ran longer than its 7.5 seconds (metric.seconds of its pack.yaml)"),
+        (ResultStatus.OUT_OF_MEMORY, "needed more memory than its 3,000 MiB (metric.memory_mb of its pack.yaml)"),
+        (ResultStatus.CODE_EXECUTION_ERROR, "did not finish (code_execution_error)"),
+    ],
+)
+def test_limits_of_a_metric_are_the_tasks_fault_and_named(
+    survival: SubmissionSchema, tmp_path: Path, ended: ResultStatus, told: str
+) -> None:
+    box = Scripted(Execution(status=ended, reason="secret", stderr="secret"))
+    limits = Limits(wall_seconds=7.5, memory_mb=3000)
+    metric = PackMetric(write(tmp_path), box, limits=limits)  # type: ignore[arg-type]  # only run is used
+    grade = grader(survival, tmp_path, metric).grade(SUBMISSION, Part.ALL)
+    assert grade.status is ResultStatus.SCORING_FAILED
+    assert grade.status.fault is Fault.TASK
+    assert told in grade.message
+    assert "secret" not in grade.message
+    assert box.jobs[0].limits == limits
 
 
 def test_a_box_that_fails_tells_no_direction(tmp_path: Path) -> None:

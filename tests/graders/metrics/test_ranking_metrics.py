@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from openmle_env.errors import PackError
 from openmle_env.graders import metrics
 from openmle_env.graders.metrics import Golden
-from openmle_env.graders.metrics.item_orders import count_inversions
+from openmle_env.graders.metrics.rank_counts import inversions
 from openmle_env.graders.metrics.tokens import MAX_CHARACTERS, split_items, split_references
 
 if TYPE_CHECKING:
@@ -196,12 +196,12 @@ def test_gains_of_candidates_are_bounded(gain: float) -> None:
 @given(st.permutations(range(9)))
 def test_inversions_by_the_definition(order: list[int]) -> None:
     expected = sum(order[i] > order[j] for i in range(9) for j in range(i + 1, 9))
-    assert count_inversions(np.array(order)) == expected
+    assert inversions(np.array(order)) == expected
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 8, 9, 1_000])
 def test_inversions_of_a_reversed_order(size: int) -> None:
-    assert count_inversions(np.arange(size)[::-1].copy()) == size * (size - 1) // 2
+    assert inversions(np.arange(size)[::-1].copy()) == size * (size - 1) // 2
 
 
 def test_the_mean_over_all_orders_is_chance() -> None:
