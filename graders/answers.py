@@ -105,8 +105,8 @@ def load(
         with open_source(path.resolve(), max_bytes=MAX_TASK_BYTES) as source:
             reader = TextReader(source)
             wanted = _every_column(reader.names, schema) if columns is None else tuple(columns)
-            _need_all(reader.names, path, schema, wanted, condition, split)
-            read = _read(source, reader, schema, wanted, condition, split)
+            _need_all(reader.names, path, schema, wanted=wanted, condition=condition, split=split)
+            read = _read(source, reader, schema, wanted=wanted, condition=condition, split=split)
     except Refused as refused:
         reason = refused.problem.code.replace("_", " ")
         raise PackError(f"Answers {path} cannot be used: {reason}. {refused.problem.message}") from None
@@ -150,6 +150,7 @@ def _read(
     source: Source,
     reader: TextReader,
     schema: SubmissionSchema,
+    *,
     wanted: Sequence[Column],
     condition: Condition,
     split: Split,
@@ -211,17 +212,18 @@ def _need_all(
     names: Sequence[str],
     path: Path,
     schema: SubmissionSchema,
+    *,
     wanted: Sequence[Column],
     condition: Condition,
     split: Split,
 ) -> None:
-    needed = {schema.id.name: "the id column"}
+    needed = {schema.id.name: f"the id column {schema.id.name!r}"}
     if condition.column:
-        needed.setdefault(condition.column, "the column that says which rows are scored,")
-    for column in wanted:
-        needed.setdefault(column.name, "the column")
+        needed.setdefault(condition.column, f"the column {condition.column!r} that says which rows are scored")
     if split.column:
-        needed.setdefault(split.column, "the column that states the split,")
+        needed.setdefault(split.column, f"the column {split.column!r} that states the split")
+    for column in wanted:
+        needed.setdefault(column.name, f"the column {column.name!r}")
     for name, what in needed.items():
         if name not in names:
-            raise PackError(f"Answers {path.name}: {what} {name!r} is missing; there are {', '.join(names)}.")
+            raise PackError(f"Answers {path.name}: {what} is missing; there are {', '.join(names)}.")

@@ -54,8 +54,6 @@ def _hits(true: Boxes, found: Boxes, thresholds: tuple[float, ...], *, above: bo
         thresholds: Of the intersection over union.
         above: Whether a hit is above the threshold, rather than at it or above it.
     """
-    if not thresholds:
-        raise PackError("The parameter thresholds is empty; name at least one threshold, or leave it out.")
     left, right, ratio = meetings(true, found, max(min(thresholds), np.nextafter(0, 1)))
     turn = np.empty(len(found.image), dtype=np.int64)
     turn[np.argsort(-found.confidence, kind="stable")] = np.arange(len(turn))

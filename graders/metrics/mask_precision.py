@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.mask_reading import (
     FORM,
@@ -39,11 +38,6 @@ InstanceThresholds = Annotated[
 THRESHOLDS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 _SMALL = {"shape": "2x3"}
 _SIZES = {"height": "height", "width": "width"}
-
-
-def _need_one(thresholds: tuple[float, ...]) -> None:
-    if not thresholds:
-        raise PackError("The parameter thresholds is empty; name at least one threshold, or leave it out.")
 
 
 @metric(
@@ -122,7 +116,6 @@ def map_iou(
         whole = (in_found == 0) & (in_truth > 0)
         shared, in_found = np.where(whole, in_truth, shared), np.where(whole, pixels, in_found)
     union = in_truth + in_found - shared
-    _need_one(thresholds)
     # A ratio of integers is the double nearest to it, as a threshold written in decimals is: 3/5 is not above 0.6.
     values = np.divide(shared, union, out=np.zeros(len(union)), where=union > 0)
     hits = np.stack([(values > threshold) | (union == 0) for threshold in thresholds])
@@ -203,7 +196,6 @@ def instance_map_iou(
     left, right = np.divmod(couples, len(found.image) + 1)
     values = shared / (true.areas()[left] + found.areas()[right] - shared)
     count = np.bincount(true.image, minlength=len(truth)) + np.bincount(found.image, minlength=len(truth))
-    _need_one(thresholds)
     total = 0.0
     for threshold in thresholds:
         hits = np.bincount(true.image[left[values > threshold]], minlength=len(truth))

@@ -104,7 +104,7 @@ class Parameter:
         if not isinstance(self.mark, Option):
             return words
         bounds = [f"greater than {self.mark.above:g}"] if self.mark.above > -math.inf else []
-        bounds += [f"at least {self.mark.low:g}"] if self.mark.low > -math.inf else []
+        bounds += [f"at least {self.mark.low:g}"] if self.mark.low > self.mark.above else []
         bounds += [f"at most {self.mark.high:g}"] if self.mark.high < math.inf else []
         return f"{words}, {' and '.join(bounds)}" if bounds else words
 

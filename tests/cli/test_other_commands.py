@@ -18,7 +18,7 @@ from tests.cli.standin import RIGHT, ZEROS
 def test_help_names_every_command_and_exit_code(openmle) -> None:
     result = openmle("--help")
     assert result.code == 0
-    for word in ("list", "show", "prepare", "run", "grade", "doctor", "130"):
+    for word in ("list", "show", "prepare", "run", "grade", "metrics", "doctor", "130"):
         assert word in result.stdout
     assert openmle().stdout == result.stdout
 
@@ -29,7 +29,7 @@ def test_version(openmle) -> None:
     assert result.stdout.startswith("openmle 0.")
 
 
-@pytest.mark.parametrize("command", ["list", "show", "prepare", "run", "grade", "doctor"])
+@pytest.mark.parametrize("command", ["list", "show", "prepare", "run", "grade", "metrics", "doctor"])
 def test_every_command_has_help_and_json(openmle, command: str) -> None:
     result = openmle(command, "--help")
     assert result.code == 0

@@ -10,12 +10,14 @@ from openmle_env.errors import PackError
 from openmle_env.graders.cells import CellFault, canonical_id, check_schema, convert
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 
-BLANK, INFINITE, WORD, FRACTION, RANGE, LABEL = CellFault
+BLANK, INFINITE, WORD, FRACTION, HUGE, RANGE, LABEL = CellFault
 
 
 def one(cell: str, kind: ColumnKind, labels: tuple[str, ...] = ()) -> object:
     values, faults = convert([cell], Column(name="x", kind=kind, labels=labels))
-    return next(iter(faults)) if faults else values[0]
+    if faults:
+        return next(iter(faults))
+    return labels[values[0]] if kind == "label" else values.tolist()[0]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,11 @@ def test_probabilities(cell: str, value: object) -> None:
         ("-0", 0),
         ("1.0", 1),
         ("1e3", 1000),
-        ("12345678901234567890123", 12345678901234567890123),
+        ("9223372036854775807", 2**63 - 1),
+        ("-9223372036854775808", -(2**63)),
+        ("-9223372036854775808.0", -(2**63)),
+        ("9223372036854775808", HUGE),
+        ("12345678901234567890123", HUGE),
         ("1.5", FRACTION),
         ("1e-1", FRACTION),
         ("1e300", FRACTION),

@@ -221,7 +221,7 @@ submission: {id: {name: id, kind: integer}, targets: [{name: kind, kind: probabi
     [
         (
             {"pack.yaml": "split: {method: column, column: prt}"},
-            "that states the split, 'prt' is missing; there are id, k",
+            "the column 'prt' that states the split is missing; there are id, k",
         ),
         ({"pack.yaml": PROBABILITY}, "accuracy takes targets of kind"),
     ],

@@ -174,14 +174,6 @@ def test_answers_that_are_no_mask_are_the_tasks_fault_and_are_not_quoted() -> No
     assert scored.status is ResultStatus.METRIC_OR_ANSWER_MISSING
 
 
-@pytest.mark.parametrize("name", ["map_iou", "instance_map_iou"])
-def test_no_threshold_at_all_is_the_tasks_fault(name: str) -> None:
-    golden = Golden(truth=("1 1",), predicted=("1 1",), score=0, parameters={"shape": "2x3", "thresholds": ()})
-    used, truth, predicted = metrics.get(name).example(golden)
-    with pytest.raises(PackError, match="name at least one threshold"):
-        used(truth, predicted)
-
-
 def test_masks_of_an_image_of_ten_billion_pixels() -> None:
     # 10^10 pixels: two thirds of them are shared.
     truth, predicted = ["1 8000000000"], ["2000000001 8000000000"]

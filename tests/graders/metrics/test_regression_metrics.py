@@ -59,7 +59,7 @@ def test_weighted_values_are_those_of_scikit_learn(compute: Compute, name: str, 
 @pytest.mark.parametrize("weights", [(1, -1, 1), (0, 0, 0)])
 @pytest.mark.parametrize("name", ["mae", "mse", "rmse", "wape"])
 def test_weights_that_are_none(compute: Compute, name: str, weights: tuple[float, ...]) -> None:
-    with pytest.raises(PackError, match="weights of rows"):
+    with pytest.raises(PackError, match="weight of a row"):
         compute(name, (1, 2, 3), (1, 2, 4), weight="w", answers={"w": weights})
 
 
