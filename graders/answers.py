@@ -11,8 +11,7 @@ import numpy as np
 from openmle_env.errors import PackError, UsageError
 from openmle_env.graders.batches import Batch, Plan
 from openmle_env.graders.cells import check_schema
-from openmle_env.graders.echo import show
-from openmle_env.graders.id_index import IdIndex, as_ids
+from openmle_env.graders.id_index import IdIndex, as_ids, wrong_id
 from openmle_env.graders.reading import read_columns
 from openmle_env.graders.rows import Array, Rows
 from openmle_env.graders.source import MAX_TASK_BYTES, Refused, Source, open_source
@@ -163,10 +162,7 @@ def _read(
         wrong = ""
         if batch.bad_ids:
             row = min(batch.bad_ids)
-            wrong = (
-                f"Expected id {show(batch.id_cells[row])} is no {schema.id.kind} id ({batch.bad_ids[row].value}); "
-                "correct the task's ids."
-            )
+            wrong = wrong_id(batch.id_cells[row], schema.id, batch.bad_ids[row].value)
         return _Batch(
             ids=as_ids(batch.keys),
             huge_ids=bool(batch.huge_ids),

@@ -9,7 +9,7 @@ import numpy as np
 
 from openmle_env.graders.cells import CellFault, array_type, canonical_ids, convert
 from openmle_env.graders.echo import MAX_EXAMPLES
-from openmle_env.graders.id_index import NOT_FOUND, as_ids
+from openmle_env.graders.id_index import NOT_FOUND, as_ids, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +31,8 @@ class Plan:
     """In the order in which batches hold them; names may repeat."""
     as_text: bool
     """Whether ids are compared as text, though they be integers."""
+    id_bytes: int = 0
+    """If not 0, ids of plain rows may be given as words: texts padded to so many bytes."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,7 +46,7 @@ class Batch:
 
     rows: int
     keys: Array | list[str]
-    """Canonical ids: int64, or texts where ids are compared as text."""
+    """Canonical ids: int64, or, where ids are compared as text, texts or words as `IdIndex.find` takes them."""
     values: list[Array]
     """Of each column of the plan."""
     bad_ids: Mapping[int, CellFault] = field(default_factory=dict)
@@ -168,7 +170,7 @@ class Alignment:
             return Placed(places, Wrong(), Findings.of(batch))
         rows = [row for row in strange.tolist() if row not in batch.bad_ids]
         unknown = Wrong()
-        unknown.add([batch.huge_ids.get(row) or str(batch.keys[row]) for row in rows[:MAX_HINTS]], len(rows))
+        unknown.add([batch.huge_ids.get(row) or key_text(batch.keys, row) for row in rows[:MAX_HINTS]], len(rows))
         return Placed(places, unknown, Findings.of(batch))
 
 

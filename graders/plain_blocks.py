@@ -138,6 +138,8 @@ def _blocks(source: Source) -> Iterator[bytes]:
 
 
 def _is_header(line: bytes, header: Sequence[str]) -> bool:
+    if b"\r" in line.removesuffix(b"\r"):
+        return False
     try:
         return TextReader(Source(io.BytesIO(line), len(line))).header == tuple(header)
     except Refused:
@@ -152,54 +154,58 @@ class _BlockReader:
     def batch(self, block: bytes) -> Batch | None:
         """The rows of a block; None where it is not plain."""
         width = len(self.header)
-        shape = block.translate(None, _SEPARATORS)
-        pattern = b"," * (width - 1) + b"\n"
-        rows = len(shape) // width
-        if shape != pattern * rows:
-            plain = _undressed(block, shape)
+        rest = block.translate(None, _DIGITS)
+        shape = rest.translate(None, _SEPARATORS)
+        if not self._fits(shape):
+            plain = _undressed(block)
             if plain is None:
                 return None
-            block, shape = plain
-            rows = len(shape) // width
-            if shape != pattern * rows:
+            block = plain
+            rest = block.translate(None, _DIGITS)
+            shape = rest.translate(None, _SEPARATORS)
+            if not self._fits(shape):
                 return None
         if width == 1 and (block.startswith(b"\n") or b"\n\n" in block):
             return None  # an empty line is no row
-        text = ""
         if not block.isascii():
             try:
-                text = block.decode()
+                block.decode()
             except UnicodeDecodeError:
                 return None
-            if text.startswith("\ufeff"):
+            if block.startswith(b"\xef\xbb\xbf"):
                 return None  # pandas would take a mark in the first cell for one of the file
-        return self._arrays(block, text, rows) or from_cells(self.plan, self._cells(block, text))
+        rows = len(shape) // width
+        return self._arrays(block, rest, rows) or from_cells(self.plan, self._cells(block, self.plan.names))
 
-    def _cells(self, block: bytes, text: str, chosen: Sequence[str] | None = None) -> list[list[str]]:
-        cells = (text or block.decode()).replace("\n", ",").split(",")
-        del cells[-1]
+    def _fits(self, shape: bytes) -> bool:
+        """Whether separators are those of rows with as many fields as the header."""
         width = len(self.header)
-        return [cells[self.header.index(name) :: width] for name in chosen or self.plan.names]
+        return shape == (b"," * (width - 1) + b"\n") * (len(shape) // width)
 
-    def _arrays(self, block: bytes, text: str, rows: int) -> Batch | None:
-        """The rows without a look at each cell; None where one is needed."""
+    def _cells(self, block: bytes, names: Sequence[str]) -> list[list[str]]:
+        cells = block.decode().replace("\n", ",").split(",")
+        del cells[-1]
+        return [cells[self.header.index(name) :: len(self.header)] for name in names]
+
+    def _arrays(self, block: bytes, rest: bytes, rows: int) -> Batch | None:
+        """The rows without a look at each cell; None where one is needed. ``rest`` is the block without its digits."""
         plan = self.plan
-        by_text = [column.name for column in plan.columns if column.kind == "text"]
-        if plan.id.kind != "integer" or plan.as_text:
-            by_text.insert(0, plan.id.name)
-        numbers = self._numbers(block, rows)
+        numbers = self._numbers(block, rest, rows)
         if numbers is None:
             return None
-        cells = dict(zip(by_text, self._cells(block, text, by_text), strict=True)) if by_text else {}
-        if plan.id.name in cells:
-            ids, bad, _ = canonical_ids(cells[plan.id.name], plan.id, as_text=plan.as_text)
-            if bad:
-                return None
+        ids: Array | list[str] | None
+        if plan.id.kind == "integer":
+            ids = None if plan.as_text else _converted(numbers[plan.id.name], plan.id)
         else:
-            found = _converted(numbers[plan.id.name], plan.id)
-            if found is None:
+            ids = _id_words(block, len(self.header), self.header.index(plan.id.name), plan.id_bytes)
+        texts = [column.name for column in plan.columns if column.kind == "text"]
+        if ids is None:
+            texts.append(plan.id.name)
+        cells = dict(zip(texts, self._cells(block, texts), strict=True)) if texts else {}
+        if ids is None:
+            ids, bad, huge = canonical_ids(cells[plan.id.name], plan.id, as_text=plan.as_text)
+            if bad or huge:
                 return None
-            ids = found
         values = []
         for column in plan.columns:
             if column.kind == "text":
@@ -212,7 +218,7 @@ class _BlockReader:
             values.append(found)
         return Batch(rows=rows, keys=ids, values=values)
 
-    def _numbers(self, block: bytes, rows: int) -> dict[str, Any] | None:
+    def _numbers(self, block: bytes, rest: bytes, rows: int) -> dict[str, Any] | None:
         """Arrays of the columns that are no text, as pandas reads them; None where that may differ from our reading."""
         kinds = {column.name: column.kind for column in self.plan.columns if column.kind != "text"}
         if len(kinds) < sum(column.kind != "text" for column in self.plan.columns):
@@ -222,12 +228,11 @@ class _BlockReader:
         if not kinds:
             return {}
         places = {name: self.header.index(name) for name in kinds}
-        strange = block.translate(None, _DIGITS)
         integers = [places[name] for name, kind in kinds.items() if kind == "integer"]
-        if integers and not _only_digits(strange, integers, len(self.header), rows):
+        if integers and not _only_digits(rest, integers, len(self.header), rows):
             return None
         # pandas takes blanks inside an exponent.
-        if any(blank in strange for blank in _BLANKS) and _BLANK_IN_EXPONENT.search(strange):
+        if any(blank in rest for blank in _BLANKS) and _BLANK_IN_EXPONENT.search(rest):
             return None
         if _has_long_cell(block):
             return None
@@ -249,15 +254,15 @@ class _BlockReader:
         return True
 
 
-def _undressed(block: bytes, shape: bytes) -> tuple[bytes, bytes] | None:
-    """The block with bare line feeds and without quotes, and its separators; None where that is not simple."""
-    if b"\0" in shape:
+def _undressed(block: bytes) -> bytes | None:
+    """The block with bare line feeds and without quotes; None where that is not simple."""
+    if b"\0" in block:
         return None
-    if b"\r" in shape:
+    if b"\r" in block:
         if block.count(b"\r") != block.count(b"\r\n"):
             return None
         block = block.replace(b"\r\n", b"\n")
-    if b'"' in shape:
+    if b'"' in block:
         # Each field has two quotes or none, and as many fields begin with one and end with one as have them.
         marks = block.translate(None, _SEPARATORS)
         quoted = marks.count(b'"') // 2
@@ -266,24 +271,58 @@ def _undressed(block: bytes, shape: bytes) -> tuple[bytes, bytes] | None:
         if b'""""' in marks or b'"' in marks.replace(b'""', b"") or opening != quoted or closing != quoted:
             return None
         block = block.translate(None, b'"')
-    return block, block.translate(None, _SEPARATORS)
+    return block
 
 
-def _only_digits(strange: bytes, places: Sequence[int], width: int, rows: int) -> bool:
+def _ends(block: bytes, width: int) -> Array:
+    """Where the fields of a block end; shape (rows, width)."""
+    characters = np.frombuffer(block, np.uint8)
+    return np.flatnonzero((characters == ord(",")) | (characters == ord("\n"))).reshape(-1, width)
+
+
+def _only_digits(rest: bytes, places: Sequence[int], width: int, rows: int) -> bool:
     """Whether the columns at ``places`` hold nothing but digits and signs, given the block without any of those."""
-    if len(strange) == rows * width:
+    if len(rest) == rows * width:
         return True
-    characters = np.frombuffer(strange, np.uint8)
-    ends = np.flatnonzero((characters == ord(",")) | (characters == ord("\n")))
-    gaps = np.diff(ends, prepend=-1).reshape(rows, width)
-    return all(bool((gaps[:, place] == 1).all()) for place in places)
+    ends = _ends(rest, width)
+    for place in places:
+        if place:
+            alone = ends[:, place] == ends[:, place - 1] + 1
+        else:
+            alone = ends[1:, 0] == ends[:-1, -1] + 1
+            if ends[0, 0]:
+                return False
+        if not alone.all():
+            return False
+    return True
+
+
+def _id_words(block: bytes, width: int, place: int, id_bytes: int) -> Array | None:
+    """The texts of a column as rows of words; None where one has blanks around it, is empty or too long."""
+    if not id_bytes:
+        return None
+    field_ends = _ends(block, width)
+    ends = field_ends[:, place]
+    starts = (field_ends[:, place - 1] if place else np.concatenate([[-1], field_ends[:-1, -1]])) + 1
+    lengths = ends - starts
+    if lengths.min() < 1 or lengths.max() > id_bytes:
+        return None
+    characters = np.frombuffer(block + bytes(id_bytes), np.uint8)
+    for edge in (characters[starts], characters[ends - 1]):
+        if edge.min() <= ord(" ") or edge.max() >= 0x7F:  # it may be a blank
+            return None
+    words = np.lib.stride_tricks.sliding_window_view(characters, id_bytes)[starts]
+    words &= np.tri(id_bytes + 1, id_bytes, -1, dtype=np.uint8)[lengths] * np.uint8(0xFF)
+    rows: Array = words.view(np.uint64)
+    return rows
 
 
 def _has_long_cell(block: bytes) -> bool:
     """Whether any cell may have more than `LONG_CELL` bytes; surely where it has twice as many."""
     whole = len(block) // LONG_CELL * LONG_CELL
-    characters = np.frombuffer(block, np.uint8)[:whole].reshape(-1, LONG_CELL)
-    return not ((characters == ord("\n")) | (characters == ord(","))).any(axis=1).all()
+    parts = np.frombuffer(block, np.uint8)[:whole].reshape(-1, LONG_CELL)
+    parts = parts[~(parts == ord("\n")).any(axis=1)]
+    return not (parts == ord(",")).any(axis=1).all()
 
 
 def _parse(block: bytes, width: int, kinds: dict[int, str]) -> Any | None:

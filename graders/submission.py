@@ -89,7 +89,7 @@ def check(
             if problems:  # before the rows are read: they cannot help any more
                 return Report(tuple(problems), warnings, None)
             alignment = Alignment(index, schema.targets)
-            plan = Plan(schema.id, schema.targets, index.as_text)
+            plan = Plan(schema.id, schema.targets, index.as_text, index.id_bytes)
             read = read_columns(opened, reader, plan, alignment, max_rows=2 * len(index) + 1_000)
     except Refused as refused:
         return Report((refused.problem,), (), None)

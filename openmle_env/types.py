@@ -390,7 +390,7 @@ class TaskSpec:
     """Scores that give reward 0 and 1; the first is the worse one, whatever the metric's direction."""
     modules: tuple[str, ...] = ("numpy", "pandas", "sklearn")
     """Libraries that programs may import."""
-    metric_parameters: Mapping[str, Any] = field(default_factory=dict)
+    metric_parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Parameters of a metric of ours that are not left at their defaults, in their types."""
     metric_description: str = ""
     """One sentence on a metric of ours."""

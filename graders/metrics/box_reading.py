@@ -46,7 +46,7 @@ MAX_CHARACTERS = 2_000_000
 """Characters that one cell may have."""
 
 MAX_COORDINATE = 1e9
-"""Coordinates beyond this are refused: their areas would not be exact."""
+"""Coordinates, widths and heights beyond this are refused: no image is as large."""
 
 PAIRS_AT_ONCE = 1 << 20
 
@@ -111,10 +111,9 @@ def read_cell(cell: str, codes: dict[str, int], layout: Layout, *, confidence: b
     if np.abs(boxes).max(initial=0.0) > MAX_COORDINATE:
         raise BoxError(f"a coordinate beyond {MAX_COORDINATE:,.0f}")
     if layout == "xywh":
-        thin = (boxes[:, 2:] <= 0).any(axis=1)
         boxes[:, 2:] += boxes[:, :2]
-    else:
-        thin = (boxes[:, 2:] <= boxes[:, :2]).any(axis=1)
+    sides = boxes[:, 2:] - boxes[:, :2]
+    thin = (sides <= 0).any(axis=1) | (sides.prod(axis=1) == 0)  # areas can vanish in rounding
     if thin.any():
         rule = "a box without area (width and height are above 0)" if layout == "xywh" else _CORNERS
         raise BoxError(rule, f"box {int(thin.argmax()) + 1}")

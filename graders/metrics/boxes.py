@@ -153,12 +153,7 @@ _TRIAL = Trial(
     ),
     trial=_TRIAL,
     check=check_boxes,
-    aliases={
-        "coco_map": {},
-        "map50": {"thresholds": (0.5,)},
-        "map_50": {"thresholds": (0.5,)},
-        "map_50_95": {},
-    },
+    aliases={"map50": {"thresholds": (0.5,)}, "map50_95": {}},
 )
 def box_map(
     truth: Array,
@@ -217,7 +212,7 @@ def box_map(
     ),
     trial=_TRIAL,
     check=check_boxes,
-    aliases={"wheat_map": {}, "gwhd_map": {}},
+    aliases={"wheat_map": {}},
 )
 def box_map_per_image(
     truth: Array,

@@ -197,10 +197,11 @@ def _distributions(truth: Array) -> Array:
     Raises:
         PackError: A share is negative, or all of a row are 0.
     """
-    sums = truth.sum(axis=1, keepdims=True)
-    if (truth < 0).any() or (sums == 0).any():
+    largest = truth.max(axis=1, keepdims=True)
+    if (truth < 0).any() or (largest == 0).any():
         raise PackError("A row of the answers is no distribution: a share is negative, or all are 0. Correct it.")
-    return np.asarray(truth / sums)
+    scaled = truth / largest  # so that no sum overflows
+    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
 
 @metric(
@@ -255,7 +256,7 @@ def kl_divergence(
     truth: Array,
     predicted: Array,
     *,
-    clip: Annotated[float, Option("No probability counts as less than this.", above=0, high=0.1)] = 1e-15,
+    clip: Annotated[float, Option("No probability counts as less than this.", low=1e-300, high=0.1)] = 1e-15,
     weight: Annotated[Array | None, AnswerColumn("Weight of each row.")] = None,
 ) -> float:
     """Kullback-Leibler divergence of rows of class probabilities from the true distributions."""

@@ -11,7 +11,7 @@ from openmle_env.errors import PackError, UsageError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option
 from openmle_env.graders.metrics.registry import metric
-from openmle_env.graders.metrics.row_means import errors, group_codes, group_means, needed
+from openmle_env.graders.metrics.row_means import SMALLEST, errors, group_codes, group_means, needed
 from openmle_env.graders.rows import Array
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def usable_scales(scale: Array, counted: Array, zero_scale: str) -> Array:
     """
     if (scale < 0).any():
         raise PackError("A scale is negative: it is a mean of absolute or squared errors.")
-    positive = scale > 0
+    positive = scale >= SMALLEST
     if zero_scale == "refuse" and (counted & ~positive).any():
         raise PackError("The scale of a series is 0: set zero_scale=skip, or leave the series out of the task.")
     if not (counted & positive).any():
@@ -83,7 +83,7 @@ def usable_scales(scale: Array, counted: Array, zero_scale: str) -> Array:
     targets="columns",
     source="Mean over rows (and columns, if there is one for each step) of |p - t| / scale, scale being the mean "
     "absolute error of the naive forecast within the training part of the row's series (Hyndman and Koehler 2006; "
-    "naive_scale(history, squared=False) computes it). With series, the mean over series of each one's mean.",
+    "naive_scale(history, squared=False) computes it, from the first value that is not 0). With series, the mean over series of each one's mean.",
     degenerate="A scale of 0 (a flat series) is a fault of the task, or left out by zero_scale=skip; all of them "
     "left out is a fault of the task.",
     golden=(

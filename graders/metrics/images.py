@@ -11,6 +11,7 @@ from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option
 from openmle_env.graders.metrics.registry import metric
+from openmle_env.graders.metrics.row_means import errors, group_codes, group_means, numbers
 from openmle_env.graders.rows import Array
 
 if TYPE_CHECKING:
@@ -74,16 +75,16 @@ def psnr(
     limit: Annotated[float, Option("The value of an image without error, in decibel.", low=0, high=1000)] = 100.0,
 ) -> float:
     """Peak signal to noise ratio of predicted pixels in decibel, averaged over images."""
-    errors = ((predicted.astype(np.float64) - truth) ** 2).mean(axis=1)
-    if image is None:
-        means = errors.mean(keepdims=True)
-    else:
-        _, which, counts = np.unique(image, return_inverse=True, return_counts=True)
-        means = np.bincount(which, weights=errors) / counts
+    means = group_means(np.square(errors(truth, predicted)).mean(axis=1), _image_codes(image, len(truth)))
     decibel = np.full(len(means), float(limit))
     np.log10(peak**2 / means, out=decibel, where=means > 0)
     decibel[means > 0] *= 10
     return float(np.minimum(decibel, limit).mean())
+
+
+def _image_codes(image: Array | None, rows: int) -> Array:
+    """To which image each row belongs, int64 of shape (rows,)."""
+    return np.zeros(rows, dtype=np.int64) if image is None else group_codes(image)
 
 
 def _flat(value: float, other: float) -> float:
@@ -162,7 +163,6 @@ _DOT_WEIGHT = 1 / sum(math.exp(-((at - WINDOW // 2) ** 2) / (2 * SIGMA**2)) for 
         parameters=_PARAMETERS,
         answers=_PLACES,
     ),
-    aliases={"structural_similarity": {}},
 )
 def ssim(
     truth: Array,
@@ -178,10 +178,10 @@ def ssim(
     """Structural similarity of predicted images."""
     if row is None or column is None:
         raise PackError("Structural similarity needs the row and the column of each pixel.")
-    which = np.zeros(len(truth), dtype=np.int64) if image is None else np.unique(image, return_inverse=True)[1]
+    true, found = numbers(truth), predicted.astype(np.float64)
     values = [
-        _similarities(truth[places].astype(np.float64), predicted[places].astype(np.float64), peak)
-        for places in _images(which, row, column)
+        _similarities(true[places], found[places], peak)
+        for places in _images(_image_codes(image, len(truth)), row, column)
     ]
     return float(np.concatenate(values).mean())
 

@@ -26,7 +26,8 @@ from openmle_env.graders.metrics.run_length import overlaps
 from openmle_env.graders.rows import Array
 
 Compatibility = Annotated[
-    Literal["", "mlebench"], Option("Repeats a fault of another grader: an empty prediction counts as the whole image.")
+    Literal["", "mlebench"],
+    Option("'mlebench' repeats a fault of MLE-bench's: an empty prediction counts as the whole image."),
 ]
 Thresholds = Annotated[
     tuple[float, ...], Option("A hit has an intersection over union greater than this.", low=0, high=1)

@@ -1,4 +1,4 @@
-"""Metrics of several labels a row: sets of labels written as text in one cell, or one column for each label."""
+"""Metrics of several labels a row, written as a set in one cell: F-measure and Jaccard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SETS = (
     "Labels stand in one cell; a repeated label counts once, a blank cell is the empty set, and a cell of more than "
-    f"{MAX_CHARACTERS:,} characters is refused."
+    f"{MAX_CHARACTERS:,} characters is refused. Labels that have a column of 0 and 1 each have a metric of their own:"
 )
 
 
@@ -28,10 +28,12 @@ _SETS = (
     range=(0.0, 1.0),
     kinds=("text",),
     truth="text",
+    arity=(1, 1),
     source="F = (1 + b^2) * TP / (b^2 * true labels + predicted labels) (van Rijsbergen 1979; scikit-learn's "
     "fbeta_score for multilabel input). samples: the mean over the rows of the F of each row's two sets (Kaggle's "
     "Mean F-Score); micro: the F of the sums over all rows; macro: the mean over all labels, in the truth or the "
-    f"predictions, of each label's F; weighted: mean weighted by how often the truth holds the label. {_SETS}",
+    f"predictions, of each label's F; weighted: mean weighted by how often the truth holds the label. {_SETS} "
+    "multilabel_columns_fbeta.",
     degenerate="For samples, a row whose two sets are empty has the value of the parameter empty, and one with one "
     "empty set has 0. For the other averages, a truth without any label is a fault of the task. A label that the "
     "truth holds nowhere costs a false positive, and is a label of F = 0 in the macro mean; with compat=mlebench such "
@@ -89,7 +91,7 @@ def multilabel_fbeta(
     truth: Array,
     predicted: Array,
     *,
-    beta: Annotated[float, Option("How much recall weighs against precision.", above=0, high=1000)] = 1.0,
+    beta: Annotated[float, Option("How much recall weighs against precision.", low=0.001, high=1000)] = 1.0,
     average: Annotated[Literal["samples", "micro", "macro", "weighted"], Option("Over what the mean is taken.")] = (
         "samples"
     ),
@@ -122,8 +124,9 @@ def multilabel_fbeta(
     range=(0.0, 1.0),
     kinds=("text",),
     truth="text",
+    arity=(1, 1),
     source="Mean over the rows of |A and B| / |A or B| of the true and the predicted set (Jaccard 1912; "
-    f"scikit-learn's jaccard_score with average=samples). {_SETS}",
+    f"scikit-learn's jaccard_score with average=samples). {_SETS} multilabel_columns_jaccard.",
     degenerate="Empty against empty is 1, empty against any other set 0.",
     golden=(
         Golden(truth=("a b", "c"), predicted=("b c", "c"), score=2 / 3, note="1/3 and 1."),
@@ -150,40 +153,6 @@ def jaccard(
     sizes = ((len(true & found), len(true | found)) for true, found in _sets(truth, predicted, separator))
     shared, union = np.fromiter(sizes, dtype=np.dtype((np.int64, 2)), count=len(truth)).T
     return float(np.where(union > 0, shared / np.maximum(union, 1), 1.0).mean())
-
-
-@metric(
-    higher_is_better=False,
-    range=(0.0, 1.0),
-    kinds=("label", "integer"),
-    targets="columns",
-    source="Share of wrong cells over all rows and target columns, one column for each label (scikit-learn's "
-    "hamming_loss). Where all columns of a row must be right at once, the metric is accuracy.",
-    degenerate="Defined for any answers; of one column it is 1 - accuracy.",
-    golden=(
-        Golden(
-            kind="label",
-            labels=("0", "1"),
-            truth=((0, 1, 0), (1, 1, 0)),
-            predicted=((0, 1, 1), (0, 1, 0)),
-            score=1 / 3,
-            note="2 of 6.",
-        ),
-        Golden(kind="integer", truth=((5, 1), (6, 1)), predicted=((5, 1), (6, 1)), score=0.0),
-        Golden(kind="integer", truth=(1, 1), predicted=(0, 0), score=1.0),
-    ),
-    trial=Trial(
-        kind="label",
-        labels=("0", "1"),
-        truth=((0, 1), (1, 0), (1, 1)),
-        perfect=((0, 1), (1, 0), (1, 1)),
-        noisy=((0, 1), (1, 0), (1, 0)),
-        constant=((1, 1), (1, 1), (1, 1)),
-    ),
-)
-def hamming_loss(truth: Array, predicted: Array) -> float:
-    """The share of wrong cells over all rows and target columns."""
-    return float((truth != predicted).mean())
 
 
 def _sets(

@@ -83,7 +83,9 @@ class Parameter:
         except (ValueError, OverflowError):
             parsed = None
         if parsed is None:
-            raise UsageError(f"Parameter {self.name}={value!r} should be {self.expected}.")
+            raise UsageError(
+                f"Parameter {self.name}={value!r} should be {self.expected}. Its meaning: {self.mark.description}"
+            )
         return parsed
 
     @property

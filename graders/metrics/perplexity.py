@@ -84,4 +84,4 @@ def perplexity(
         raise PackError("A number of tokens in the answers is below 1. Correct it.")
     natural = predicted * _NATURAL[base]
     surprise = (-natural).clip(0.0, -np.log(clip) * counts)
-    return float(np.exp(surprise.sum() / counts.sum()))
+    return float(np.exp(surprise.sum() / counts.sum(dtype=np.float64)))  # integers could overflow

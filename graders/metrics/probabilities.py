@@ -194,7 +194,7 @@ def probabilistic_fbeta(
     truth: Array,
     predicted: Array,
     *,
-    beta: Annotated[float, Option("How much more recall counts than precision.", above=0, high=1e6)] = 1.0,
+    beta: Annotated[float, Option("How much recall weighs against precision.", low=0.001, high=1000)] = 1.0,
 ) -> float:
     """F-beta of probabilities, which count as shares of a detection; the mean over columns where there are several."""
     ones = int((truth == 1).sum())

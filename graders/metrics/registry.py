@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from openmle_env.errors import PackError, UsageError
-from openmle_env.graders.cells import convert
+from openmle_env.graders.cells import convert, yes_and_no
 from openmle_env.graders.echo import MAX_EXAMPLES, show
 from openmle_env.graders.metrics.parameters import AnswerColumn, Parameter, bind, declared
 from openmle_env.graders.rows import Array, Rows
@@ -47,7 +47,10 @@ class Metric:
     kinds: tuple[ColumnKind, ...]
     """The kinds of target that it is defined for, the usual one first."""
     truth: Literal["same", "binary"] | ColumnKind
-    """How the answers' target columns are read: as the predictions are, as 0 and 1, or as this kind."""
+    """How the answers' target columns are read: as the predictions are, as 0 and 1, or as this kind.
+
+    Where it is ``binary``, predictions of kind ``label`` are 0 and 1 too, 1 for the label that is a yes.
+    """
     targets: Literal["column", "columns"]
     """Whether the function sees one target column (several are then averaged) or all of them."""
     arity: tuple[int, int]
@@ -102,6 +105,11 @@ class Metric:
                 raise PackError(
                     f"Metric {self.name} takes targets of kind {', '.join(sorted(self.kinds))}; "
                     f"column {target.name!r} is of kind {target.kind}. Correct that kind, or choose another metric."
+                )
+            if self.truth == "binary" and target.kind == "label" and not yes_and_no(target.labels):
+                raise PackError(
+                    f"Metric {self.name} takes labels that are a yes and a no, such as 0 and 1; column {target.name!r} "
+                    f"has {', '.join(target.labels)}. Correct them, or choose another metric."
                 )
         for parameter in self.parameters:
             if isinstance(parameter.mark, AnswerColumn) and parameter.mark.needed and parameter.name not in self.given:
@@ -219,7 +227,7 @@ class Metric:
             keywords["names"] = names
         groups = [(name,) for name in names] if self.targets == "column" else [names]
         for group in groups:
-            found = [predicted.values[name] for name in group]
+            found = [self._predictions(predicted, name) for name in group]
             true = [] if for_check else [truth.values[name] for name in group[: self.answered] if name in truth.values]
             rest = dict(keywords)
             if "classes" in wanted and true:
@@ -228,6 +236,12 @@ class Metric:
                 yield group, true[0] if true else None, found[0], rest
             else:
                 yield group, _stack(true, single=self.answered == 1), _stack(found), rest
+
+    def _predictions(self, predicted: Rows, name: str) -> Array:
+        column, values = predicted.columns[name], predicted.values[name]
+        if self.truth == "binary" and column.kind == "label":  # as the truth: 1 is the yes, wherever it is listed
+            return np.asarray(values == column.labels.index(yes_and_no(column.labels)[True]), dtype=np.int32)
+        return values
 
     def example(self, golden: Golden) -> tuple[Metric, Rows, Rows]:
         """The metric with the example's parameters, its truth and its predictions, read as cells are."""
@@ -335,8 +349,9 @@ def metric(
 
     The function gets the truth and the predictions of the rows that are scored, as arrays in the types of
     `openmle_env.graders.rows`: of shape (rows,) for ``targets="column"``, where it is called for each target column
-    and the mean is the score, and of shape (rows, columns) for ``"columns"``. A ``binary`` truth is 0 and 1. Its
-    keywords are parameters (see `openmle_env.graders.metrics.parameters`) and, where it names them:
+    and the mean is the score, and of shape (rows, columns) for ``"columns"``. A ``binary`` truth is 0 and 1, and so
+    are predictions of kind ``label`` then. Its keywords are parameters (see `openmle_env.graders.metrics.parameters`)
+    and, where it names them:
 
     - ``classes``: then both arrays are codes (int64) into these names: the task's labels in the task's order, or, for
       integers and texts, all values that occur, sorted;

@@ -11,7 +11,15 @@ from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option
 from openmle_env.graders.metrics.registry import metric
-from openmle_env.graders.metrics.row_means import errors, group_codes, group_means, needed, weighted_mean
+from openmle_env.graders.metrics.row_means import (
+    SMALLEST,
+    errors,
+    group_codes,
+    group_means,
+    needed,
+    numbers,
+    weighted_mean,
+)
 from openmle_env.graders.rows import Array
 
 if TYPE_CHECKING:
@@ -47,8 +55,6 @@ _TRIAL = Trial(truth=(1, 2, 3, 6), perfect=(1, 2, 3, 6), noisy=(1.5, 2, 3, 5), c
     trial=_TRIAL,
     aliases={
         "mean_absolute_error": {},
-        "mcmae": {},
-        "mae_masked": {},
         "mae_rounded_int": {"compat": "mlebench"},
     },
 )
@@ -196,10 +202,15 @@ def group_log_mae(
     return float(np.log(np.maximum(means, floor)).mean())
 
 
-def _spread(truth: Array) -> Array:
-    if truth.min() == truth.max():
-        raise PackError("All true values of a target are equal: no share of their variance can be explained.")
-    return truth.astype(np.float64)
+def _spread(truth: Array) -> float:
+    """The sum of squared distances of the truth from its mean, which is not 0."""
+    true = numbers(truth)
+    spread = float(np.square(true - true.mean()).sum())
+    if true.min() == true.max() or spread < SMALLEST:
+        raise PackError(
+            "All true values of a target are equal, or as good as that: no share of their variance can be explained."
+        )
+    return spread
 
 
 @metric(
@@ -220,8 +231,7 @@ def _spread(truth: Array) -> Array:
 )
 def r2(truth: Array, predicted: Array) -> float:
     """The coefficient of determination: the share of the variance that is explained."""
-    true = _spread(truth)
-    return float(1 - np.square(errors(true, predicted)).sum() / np.square(true - true.mean()).sum())
+    return 1 - float(np.square(errors(truth, predicted)).sum()) / _spread(truth)
 
 
 @metric(
@@ -242,5 +252,5 @@ def r2(truth: Array, predicted: Array) -> float:
 )
 def explained_variance(truth: Array, predicted: Array) -> float:
     """The share of the variance that is explained, apart from a constant offset."""
-    true = _spread(truth)
-    return float(1 - errors(true, predicted).var() / true.var())
+    distance = errors(truth, predicted)
+    return 1 - float(np.square(distance - distance.mean()).sum()) / _spread(truth)

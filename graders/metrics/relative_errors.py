@@ -12,7 +12,7 @@ from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option
 from openmle_env.graders.metrics.registry import metric
 from openmle_env.graders.metrics.regression import NUMBERS
-from openmle_env.graders.metrics.row_means import errors, weighted_mean
+from openmle_env.graders.metrics.row_means import SMALLEST, errors, numbers, weighted_mean
 from openmle_env.graders.rows import Array
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def rmsle(
     source="scale * mean of |p - t| / |t|; several target columns: the mean over columns. Where t = 0, zero says what "
     "counts; 'epsilon' is the rule of scikit-learn's mean_absolute_percentage_error, which divides by "
     "max(|t|, 2^-52).",
-    degenerate="A true 0 is a fault of the task, unless zero says otherwise; so is a column of which no row is left.",
+    degenerate="A true 0 (or a number nearer to 0 than 1e-100) is a fault of the task, unless zero says otherwise; so is a "
+    "column of which no row is left.",
     golden=(
         Golden(truth=(1, 2, 4), predicted=(2, 2, 3), score=1.25 / 3),
         Golden(truth=(1, 2, -4), predicted=(2, 2, -3), parameters={"scale": 100}, score=125 / 3),
@@ -94,11 +95,11 @@ def mape(
     ] = "refuse",
 ) -> float:
     """The mean of the absolute error relative to the truth."""
-    size = np.abs(truth.astype(np.float64))
+    size = np.abs(numbers(truth))
     distance = np.abs(errors(truth, predicted))
     if zero == "epsilon":
         return float(scale * (distance / np.maximum(size, EPSILON)).mean())
-    kept = size > 0
+    kept = size >= SMALLEST
     if not kept.all() and zero == "refuse":
         raise PackError("A true value is 0: MAPE divides by it. Set zero to skip or epsilon, or choose smape or wape.")
     if not kept.any():
@@ -131,7 +132,7 @@ def smape(
 ) -> float:
     """The mean of the absolute error relative to the sizes of truth and prediction together."""
     distance = np.abs(errors(truth, predicted))
-    size = np.abs(truth.astype(np.float64)) + np.abs(predicted.astype(np.float64))
+    size = np.abs(numbers(truth)) + np.abs(predicted.astype(np.float64))
     return float(scale * np.divide(distance, size, out=np.zeros_like(size), where=size > 0).mean())
 
 
@@ -157,7 +158,7 @@ def wape(
     weight: Annotated[Array | None, AnswerColumn("Weight of each row.")] = None,
 ) -> float:
     """The sum of absolute errors relative to the sum of the true sizes."""
-    size = weighted_mean(np.abs(truth.astype(np.float64)), weight)
-    if size == 0:
+    size = weighted_mean(np.abs(numbers(truth)), weight)
+    if size < SMALLEST:
         raise PackError("The true values of a target are all 0, or have weight 0: WAPE divides by their sum.")
     return weighted_mean(np.abs(errors(truth, predicted)), weight) / size

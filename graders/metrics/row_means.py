@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from openmle_env.errors import PackError
+from openmle_env.graders.metrics.registry import HUGE
 from openmle_env.graders.metrics.truth import row_weights
 
 if TYPE_CHECKING:
     from openmle_env.graders.rows import Array
+
+SMALLEST = 1 / HUGE
+"""The least size of the truth that an error is divided by. Below it, ordinary predictions would overflow."""
 
 
 def needed(column: Array | None, parameter: str) -> Array:
@@ -24,9 +28,26 @@ def needed(column: Array | None, parameter: str) -> Array:
     return column
 
 
+def numbers(truth: Array) -> Array:
+    """True values in float64.
+
+    Raises:
+        PackError: One is so large that the square of an ordinary prediction's error overflows, which would be charged
+            to the prediction otherwise.
+    """
+    values = truth.astype(np.float64)
+    if np.abs(values).max(initial=0.0) > HUGE:
+        raise PackError(f"A true value is beyond {HUGE:g}, so that errors overflow: give the answers in another unit.")
+    return values
+
+
 def errors(truth: Array, predicted: Array) -> Array:
-    """Prediction minus truth in float64: the difference of two int64 could wrap around."""
-    return predicted.astype(np.float64) - truth.astype(np.float64)
+    """Prediction minus truth in float64: the difference of two int64 could wrap around.
+
+    Raises:
+        PackError: As for `numbers`.
+    """
+    return predicted.astype(np.float64) - numbers(truth)
 
 
 def weighted_mean(values: Array, weight: Array | None) -> float:

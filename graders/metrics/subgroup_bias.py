@@ -109,8 +109,14 @@ def subgroup_bias_auc(
         for part, rows in zip(parts, chosen, strict=True):
             part.append(_auc(positive[rows], scores[rows], f"group {position} of {identities.shape[1]}"))
     overall = _auc(positive, scores, "all rows")
-    means = [float((np.mean(np.power(part, power))) ** (1 / power)) for part in parts]
+    means = [_power_mean(np.array(part), power) for part in parts]
     return overall_weight * overall + (1 - overall_weight) * sum(means) / 3
+
+
+def _power_mean(values: Array, power: float) -> float:
+    """(mean of values^power)^(1/power) for a negative power; relative to the least value, as powers of it overflow."""
+    least = values.min()
+    return float(least * np.mean((values / least) ** power) ** (1 / power)) if least > 0 else 0.0
 
 
 def _auc(positive: Array, scores: Array, where: str) -> float:

@@ -11,7 +11,7 @@ from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option
 from openmle_env.graders.metrics.registry import metric
-from openmle_env.graders.metrics.row_means import needed
+from openmle_env.graders.metrics.row_means import errors, needed
 from openmle_env.graders.rows import Array
 
 _ROOT2 = math.sqrt(2)
@@ -71,9 +71,9 @@ def pinball(
     count = predicted.shape[1]
     if len(quantiles) != count:
         raise PackError(f"There are {len(quantiles)} quantiles and {count} target columns: give one for each column.")
-    true = needed(truth if outcome is None else outcome, "outcome").astype(np.float64)
+    true = needed(truth if outcome is None else outcome, "outcome")
     levels = np.asarray(quantiles)
-    short = true[:, None] - predicted
+    short = -errors(true[:, None], predicted)
     return float(np.maximum(levels * short, (levels - 1) * short).mean())
 
 
@@ -87,7 +87,7 @@ def pinball(
     source="Mean of -sqrt(2) * min(|p - t|, max_error) / s - ln(sqrt(2) * s) with s = max(confidence, min_confidence): "
     "the modified Laplace log likelihood of Kaggle's osic-pulmonary-fibrosis-progression. Two target columns, the "
     "value and its confidence (a standard deviation, in the unit of the value); the answers hold the first.",
-    degenerate="A confidence below the least one, 0 and less included, counts as the least; so does no row fail.",
+    degenerate="A confidence below the least one, 0 and less included, counts as the least, so that no row fails.",
     golden=(
         Golden(truth=(2100,), predicted=((2100, 70),), score=-4.595068832329331, note="-ln(70 * sqrt(2))"),
         Golden(truth=(2000,), predicted=((2100, 100),), score=-_ROOT2 - math.log(100 * _ROOT2)),
@@ -120,5 +120,5 @@ def laplace_log_likelihood(
 ) -> float:
     """The mean log likelihood of the truth, by a value and its confidence, with both clipped."""
     spread = np.maximum(predicted[:, 1].astype(np.float64), min_confidence)
-    distance = np.minimum(np.abs(predicted[:, 0] - truth.astype(np.float64)), max_error)
+    distance = np.minimum(np.abs(errors(truth, predicted[:, 0])), max_error)
     return float((-_ROOT2 * distance / spread - np.log(spread) - math.log(_ROOT2)).mean())

@@ -217,8 +217,10 @@ def _mean_of_levels(squares: Array, scale: Array, weight: Array, levels: Array, 
         raise PackError("The weight of a series is negative.")
     kept = usable_scales(scale, weight > 0, zero_scale)
     used = np.where(kept, weight, 0.0)
-    totals = np.bincount(levels, used)
-    if not (totals > 0).all():
+    largest = np.zeros(int(levels.max()) + 1)
+    np.maximum.at(largest, levels, used)
+    if not (largest > 0).all():
         raise PackError("The weights of a level add to 0: leave the level out, or give its series weights.")
-    scaled = np.sqrt(squares / np.where(kept, scale, 1.0))
-    return float((np.bincount(levels, used * scaled) / totals).mean())
+    used = used / largest[levels]  # so that no sum overflows or vanishes
+    scaled = np.sqrt(squares) / np.sqrt(np.where(kept, scale, 1.0))
+    return float((np.bincount(levels, used * scaled) / np.bincount(levels, used)).mean())

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from openmle_env.commands import answer_cells
 from openmle_env.errors import UsageError
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
+    from openmle_env.commands.answer_cells import Seen
     from openmle_env.graders.metrics import Metric
 
 KINDS: tuple[ColumnKind, ...] = ("label", "integer", "number", "probability", "text")
@@ -65,7 +67,7 @@ def labels(text: str) -> tuple[str, ...]:
     return found
 
 
-def schema(metric: Metric, cells: Mapping[str, Sequence[str]], told: Told, file: str) -> SubmissionSchema:
+def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
     """The columns of a submission that is compared with these answers.
 
     The targets are, unless they are told, the columns of the answers but the id and those that parameters and the
@@ -73,70 +75,68 @@ def schema(metric: Metric, cells: Mapping[str, Sequence[str]], told: Told, file:
 
     Args:
         metric: With its parameters.
-        cells: The columns of the answers.
-        told: What was said of them.
-        file: Name of the answers' file, for messages.
+        answers: The file of answers.
+        told: What was said of it.
 
     Raises:
-        UsageError: A column is not there or named twice, or what was told does not fit the metric.
+        UsageError: The file cannot be read, a column is not there or named twice, or what was told does not fit the
+            metric.
     """
-    from openmle_env.graders.answers import Condition
+    from openmle_env.graders.answers import Condition  # numpy
     from openmle_env.graders.metric_words import answered_targets, class_column, column_names
 
+    there, file = answer_cells.names(answers), answers.name
     if not told.id:
-        raise UsageError(f"Say which column names a row: --id COLUMN. {file} has {', '.join(cells)}.")
+        raise UsageError(f"Say which column names a row: --id COLUMN. {file} has {', '.join(there)}.")
     condition = Condition.parse(told.rows)
     beside = [*column_names(metric), *([condition.column] if condition.column else [])]
-    _need((told.id, *beside), cells, file)
-    targets = told.targets or _targets(metric, cells, told, {told.id, *beside}, file)
-    for name in (told.id, *targets):
-        if (told.id, *targets).count(name) > 1:
-            raise UsageError(f"Column {name!r} is named twice. Name one as --id, and each --target once.")
+    _need((told.id, *beside), there, file)
+    classes = class_column(metric)
+    targets = told.targets or (told.labels if classes else _targets(metric, there, {told.id, *beside}, file))
+    _refuse_twice(told.id, targets)
     answered = answered_targets(metric, targets)
-    _need(answered, cells, file)
-    scored = condition.holds(cells[condition.column]) if condition.column else None
-
-    def answers(name: str) -> list[str]:
-        """The answers of a target that count; none where there are none, or they are read in another way."""
-        if metric.truth != "same" or name not in answered:
-            return []
-        column = cells[name]
-        return list(column) if scored is None else [cell for cell, counts in zip(column, scored, strict=True) if counts]
-
-    columns = tuple(_target(name, answers(name), told, metric) for name in targets)
-    if told.labels and not class_column(metric) and all(column.kind != "label" for column in columns):
+    _need(answered, there, file)
+    # Answers that are read in another way than predictions do not tell how those are read.
+    telling = answered if metric.truth == "same" else ()
+    seen = answer_cells.look(answers, [told.id], [*telling, *([classes] if classes else [])], condition)
+    if classes and not targets:
+        targets = seen[classes].classes
+        _refuse_twice(told.id, targets)
+    columns = tuple(_target(name, seen[name] if name in telling else None, told, metric) for name in targets)
+    if told.labels and not classes and all(column.kind != "label" for column in columns):
         raise UsageError(f"--labels names classes, and targets are read as {columns[0].kind} here. Leave it out.")
-    identity = Column(name=told.id, kind="integer" if all_integers(cells[told.id]) else "text")
+    identity = Column(name=told.id, kind="integer" if seen[told.id].integers else "text")
     return SubmissionSchema(id=identity, targets=columns)
 
 
-def _need(names: Sequence[str], cells: Mapping[str, Sequence[str]], file: str) -> None:
+def _need(names: Sequence[str], there: Sequence[str], file: str) -> None:
     for name in names:
-        if name not in cells:
-            raise UsageError(f"{file} has no column {name!r}; it has {', '.join(cells)}.")
+        if name not in there:
+            raise UsageError(f"{file} has no column {name!r}; it has {', '.join(there)}.")
 
 
-def _targets(
-    metric: Metric, cells: Mapping[str, Sequence[str]], told: Told, others: set[str], file: str
-) -> tuple[str, ...]:
-    from openmle_env.graders.metric_words import class_column, replaces_targets
+def _refuse_twice(identity: str, targets: Sequence[str]) -> None:
+    for name in (identity, *targets):
+        if (identity, *targets).count(name) > 1:
+            raise UsageError(f"Column {name!r} is named twice. Name one as --id, and each --target once.")
 
-    classes = class_column(metric)
-    if classes:
-        return told.labels or _in_order({cell.strip() for cell in cells[classes]} - {""})
-    found = tuple(name for name in cells if name not in others)
+
+def _targets(metric: Metric, there: Sequence[str], others: set[str], file: str) -> tuple[str, ...]:
+    from openmle_env.graders.metric_words import replaces_targets  # numpy
+
+    found = tuple(name for name in there if name not in others)
     short = metric.answered is not None and (metric.answered < max(metric.arity[0], 1) or len(found) > metric.answered)
     if short or replaces_targets(metric):
         raise UsageError(
             f"Metric {metric.name} reads columns of a submission that are none of the answers: name the columns of "
-            f"the submission, in their order, with --target. {file} has {', '.join(cells)}."
+            f"the submission, in their order, with --target. {file} has {', '.join(there)}."
         )
     if not found:
         raise UsageError(f"{file} has no column to compare beside {', '.join(sorted(others))}. Name one: --target")
     return found
 
 
-def _target(name: str, cells: Sequence[str], told: Told, metric: Metric) -> Column:
+def _target(name: str, seen: Seen | None, told: Told, metric: Metric) -> Column:
     """How a target is read: as told, else by the first kind of the metric that the answers fit.
 
     A yes and a no, 1 and 0 included, are labels in any spelling, and refuse a third value unless another kind is told.
@@ -148,51 +148,15 @@ def _target(name: str, cells: Sequence[str], told: Told, metric: Metric) -> Colu
     elif told.labels and "label" in kinds:
         chosen = "label"
     else:
-        fits: dict[ColumnKind, Callable[[Sequence[str]], bool]] = {**_FITS, "label": _is_yes_and_no}
         fallback: ColumnKind = "label" if "label" in kinds else kinds[0]
-        chosen = next((known for known in kinds if not cells or fits[known](cells)), fallback)
+        chosen = next((known for known in kinds if seen is None or seen.fits(known)), fallback)
     if chosen not in kinds:
         raise UsageError(f"The metric does not take targets of kind {chosen!r}; it takes {', '.join(sorted(kinds))}.")
     if chosen != "label":
         # Where texts are what a metric is for, an empty one is a value: a mask without pixels, an empty list.
         return Column(name=name, kind=chosen, blank=chosen == "text" and kinds[0] == "text")
-    classes = told.labels or _in_order({cell.strip() for cell in cells} - {""})
+    binary = ("0", "1") if metric.truth == "binary" else ()  # which are read in any spelling of a yes and a no
+    classes = told.labels or binary or (seen.classes if seen else ())
     if not classes:
         raise UsageError(f"Which classes the column {name!r} may hold is not known: name them, --labels a,b,c.")
     return Column(name=name, kind="label", labels=classes)
-
-
-def _in_order(names: set[str]) -> tuple[str, ...]:
-    """Sorted, as numbers where all are: the order of rows never matters."""
-    return tuple(sorted(names, key=int) if all_integers(list(names)) else sorted(names))
-
-
-def all_integers(cells: Sequence[str]) -> bool:
-    """Whether all are integers; not so with leading zeros, which mean something."""
-    return all(re.fullmatch(r"-?(0|[1-9][0-9]*)", cell.strip()) for cell in cells)
-
-
-def _numbers(cells: Sequence[str]) -> list[float] | None:
-    try:
-        return [float(cell) for cell in cells]
-    except ValueError:
-        return None
-
-
-def _is_yes_and_no(cells: Sequence[str]) -> bool:
-    from openmle_env.graders.cells import yes_and_no  # numpy
-
-    return bool(yes_and_no(set(cells)))
-
-
-def _all_probabilities(cells: Sequence[str]) -> bool:
-    numbers = _numbers(cells)
-    return numbers is not None and all(0 <= number <= 1 for number in numbers)
-
-
-_FITS: dict[ColumnKind, Callable[[Sequence[str]], bool]] = {
-    "integer": all_integers,
-    "number": lambda cells: _numbers(cells) is not None,
-    "probability": _all_probabilities,
-    "text": lambda _: True,
-}

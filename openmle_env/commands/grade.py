@@ -187,15 +187,10 @@ def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, TaskSpec]:
 
 def _by_answers(answers: Path, submission: Path, metric: Metric, told: answer_columns.Told) -> tuple[Grade, bool]:
     from openmle_env.graders.grader import Grader  # numpy
-    from openmle_env.graders.table import MAX_TASK_BYTES, Refused, read_bytes, read_table
+    from openmle_env.graders.metric_words import family
 
     _need_file(answers, "With --metric, the first argument is a file of answers.")
-    try:
-        cells = read_table(read_bytes(answers.resolve(), max_bytes=MAX_TASK_BYTES)).columns
-    except Refused as error:
-        raise UsageError(f"The answers {str(answers)!r} cannot be read: {error}") from None
-    schema = answer_columns.schema(metric, cells, told, answers.name)
-    del cells  # the grader reads what it needs in less memory
+    schema = answer_columns.schema(metric, answers, told)
     why: list[str] = []
     grader = Grader(
         schema=schema, metric=metric, answers=answers, split="none", scored_rows=told.rows, details=why.append
@@ -208,16 +203,20 @@ def _by_answers(answers: Path, submission: Path, metric: Metric, told: answer_co
         kinds = ", ".join(dict.fromkeys(target.kind for target in schema.targets))
         found = f"Targets were read as {kinds}, which the answers suggest; --kind and --labels say otherwise."
         result = replace(result, warnings=(*result.warnings, found))
-    if result.valid and "label" in metric.kinds:
+    if result.valid and "label" in metric.kinds and family(metric) != "clustering":  # clusters have any names
         result = replace(result, warnings=(*result.warnings, *_strangers(grader, submission)))
     return result, grader.higher_is_better
 
 
 def _strangers(grader: Grader, submission: Path) -> Iterator[str]:
     """A warning for each target of classes in which nothing predicted is a class of the answers."""
+    import numpy as np  # heavy
+
     predictions = grader.check(submission).predictions
     if predictions is not None:
         truth = grader.load().rows
-        for name in predictions.columns:
-            if name in truth.columns and set(truth.cells(name)).isdisjoint(predictions.cells(name)):
+        for name, column in predictions.columns.items():
+            if truth.columns.get(name) != column:
+                continue
+            if not np.intersect1d(predictions.values[name], truth.values[name]).size:
                 yield f"No value predicted for {name!r} occurs among the answers. Are its classes spelled as they are?"

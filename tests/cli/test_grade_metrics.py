@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from openmle_env.commands import answer_columns
 from openmle_env.graders import metrics
 from openmle_env.graders.metric_words import replaces_targets, value
 
@@ -197,3 +198,44 @@ def test_a_metric_is_shown_with_all_that_is_said_of_it(openmle, name):
 def test_an_unknown_metric_is_wrong_use(openmle):
     result = openmle("metrics", "acuracy")
     assert (result.code, "Did you mean 'accuracy'" in result.stderr) == (2, True)
+
+
+def test_clusters_may_have_any_names(openmle, table):
+    answers, submission = table("id,y", "1,a", "2,b", "3,a"), table("id,y", "1,x", "2,y", "3,x")
+    for name, warned in (("adjusted_rand", False), ("accuracy", True)):
+        result = openmle("grade", answers, submission, "--metric", name, "--id", "id", "--json")
+        assert bool(json.loads(result.stdout)["warnings"]) is warned
+
+
+def test_a_column_of_too_many_values_holds_no_classes(openmle, table, monkeypatch):
+    monkeypatch.setattr("openmle_env.commands.answer_cells.MAX_CLASSES", 2)
+    answers = table("id,y", "1,a", "2,b", "3,c")
+    refused = openmle("grade", answers, answers, "--metric", "accuracy", "--id", "id", "--kind", "label")
+    assert (refused.code, "more than 2 different classes" in refused.stderr) == (2, True)
+    assert score(openmle, answers, answers, "--metric", "accuracy", "--id", "id") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2", "3"], "integer"),
+        (["01", "2", "3"], "text"),
+        (["1.0", "2", "3"], "text"),
+        (["yes", "no", "no"], "label"),
+        (["1", "0", "1"], "label"),
+        (["a", "b", "a"], "text"),
+    ],
+)
+def test_the_kind_is_the_first_of_the_metric_that_the_answers_fit(tmp_path, cells, kind):
+    path = write(tmp_path / "answers.csv", {"id": ["x", "y", "z"], "y": cells})
+    found = answer_columns.schema(metrics.get("accuracy"), path, answer_columns.Told(id="id"))
+    assert [(column.name, column.kind) for column in (found.id, *found.targets)] == [("id", "text"), ("y", kind)]
+
+
+def test_unscored_rows_do_not_tell_the_kind(tmp_path):
+    columns = {"id": ["1", "2"], "y": ["0.25", "unknown"], "use": ["yes", "no"]}
+    path = write(tmp_path / "answers.csv", columns)
+    told = answer_columns.Told(id="id", rows="use = yes")
+    found = answer_columns.schema(metrics.get("accuracy"), path, told)
+    assert found.targets[0].kind == "text"
+    assert answer_columns.schema(metrics.get("mae"), path, told).targets[0].kind == "number"

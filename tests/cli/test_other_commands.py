@@ -118,7 +118,7 @@ def test_grade_against_a_file_of_answers(openmle, tmp_path) -> None:
     ("arguments", "told"),
     [
         ((), "--metric NAME --id COLUMN"),
-        (("--metric", "acuracy", "--id", "id"), "Did you mean 'accuracy'?"),
+        (("--metric", "acuracy", "--id", "id"), "Did you mean 'accuracy'"),
         (("--metric", "accuracy"), "--id COLUMN"),
         (("--metric", "accuracy", "--id", "row"), "no column 'row'"),
         (("--metric", "accuracy", "--id", "id", "--kind", "probability"), "does not take"),

@@ -1,0 +1,125 @@
+"""What the cells of a file of answers are like, found in one pass that keeps none of them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from openmle_env.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from openmle_env.graders.answers import Condition
+    from openmle_env.graders.table import TextReader
+    from openmle_env.types import ColumnKind
+
+MAX_CLASSES = 10_000
+"""The most different values of a column that are kept."""
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+"""Not with leading zeros, which mean something."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one column."""
+
+    rows: int = 0
+    integers: bool = True
+    """Whether all cells are whole numbers."""
+    numbers: bool = True
+    probabilities: bool = True
+    """Whether all are numbers from 0 to 1."""
+    values: set[str] = field(default_factory=set)
+    """The different values, without blanks around them: all of them, or more than `MAX_CLASSES`."""
+
+    def add(self, cells: Collection[str]) -> None:
+        """Look at more cells of the column."""
+        self.rows += len(cells)
+        fresh = {cell.strip() for cell in cells}
+        if len(self.values) <= MAX_CLASSES:
+            self.values |= fresh
+        self.integers = self.integers and all(map(_INTEGER.fullmatch, fresh))
+        if self.numbers:
+            try:
+                found = list(map(float, fresh))
+            except ValueError:
+                self.numbers = self.probabilities = False
+            else:
+                self.probabilities = self.probabilities and all(0 <= number <= 1 for number in found)
+
+    def fits(self, kind: ColumnKind) -> bool:
+        """Whether the cells can be read as this kind; labels only where they are a yes and a no."""
+        match kind:
+            case "integer":
+                return self.integers
+            case "number":
+                return self.numbers
+            case "probability":
+                return self.probabilities
+            case "text":
+                return True
+            case "label":
+                from openmle_env.graders.cells import yes_and_no  # numpy
+
+                return bool(yes_and_no(self.values))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The values, sorted, as numbers where all are: the order of rows never matters.
+
+        Raises:
+            UsageError: There are too many to be classes.
+        """
+        if len(self.values) > MAX_CLASSES:
+            raise UsageError(f"There are more than {MAX_CLASSES:,} different classes. Tell another --kind.")
+        found = self.values - {""}
+        return tuple(sorted(found, key=int) if self.integers else sorted(found))
+
+
+def names(answers: Path) -> tuple[str, ...]:
+    """The columns of a file of answers.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    with _opened(answers) as reader:
+        return reader.names
+
+
+def look(answers: Path, everywhere: Iterable[str], scored: Iterable[str], condition: Condition) -> dict[str, Seen]:
+    """Look at columns of a file of answers: at every cell of those ``everywhere``, at the scored rows of the others.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    whole, counted = list(dict.fromkeys(everywhere)), list(dict.fromkeys(scored))
+    seen = {name: Seen() for name in (*whole, *counted)}
+    conditions = [condition.column] if condition.column else []
+    with _opened(answers) as reader:
+        for batch in reader.batches([*whole, *counted, *conditions]):
+            cells: dict[str, Sequence[str]] = dict(zip((*whole, *counted), batch, strict=False))
+            if conditions:
+                holds = condition.holds(batch[-1])
+                cells |= {name: list(compress(cells[name], holds)) for name in counted}
+            for name, found in cells.items():
+                seen[name].add(found)
+    return seen
+
+
+@contextlib.contextmanager
+def _opened(answers: Path) -> Iterator[TextReader]:
+    from openmle_env.graders.source import MAX_TASK_BYTES, open_source  # numpy
+    from openmle_env.graders.table import Refused, TextReader
+
+    try:
+        # Links are followed here: the file is the task's, and caches keep theirs behind links.
+        with open_source(answers.resolve(), max_bytes=MAX_TASK_BYTES) as source:
+            yield TextReader(source)
+    except Refused as error:
+        raise UsageError(f"The answers {str(answers)!r} cannot be read: {error}") from None
