@@ -57,7 +57,7 @@ class IdIndex:
         self.ids = ids
         self.column = column
         self.id_bytes = _width(ids)
-        self._lookup = _Lookup(_words(ids, self.id_bytes))
+        self._lookup = RowLookup(_words(ids, self.id_bytes))
         twice = self._lookup.repeated()
         if len(twice):
             raise PackError(f"Expected id {show(str(ids[twice[0]]))} appears twice; correct the task's ids.")
@@ -106,7 +106,7 @@ class IdIndex:
 
 def repeated(ids: Array) -> Array:
     """Where an id comes a second time, one position for each such id, in ascending order."""
-    return _Lookup(_words(ids, _width(ids))).repeated()
+    return RowLookup(_words(ids, _width(ids))).repeated()
 
 
 def as_ids(keys: Array | Sequence[str]) -> Array:
@@ -127,7 +127,7 @@ def wrong_id(cell: str, column: Column, why: str) -> str:
     return f"Expected id {show(cell)} is no {column.kind} id ({why}); correct the task's ids."
 
 
-class _Lookup:
+class RowLookup:
     """Finds rows of words in an array of them, of shape (ids, words)."""
 
     def __init__(self, words: Array) -> None:
@@ -242,12 +242,16 @@ def _words(keys: Array | Sequence[str], width: int) -> Array:
     rows = []
     for chunk in _chunks(keys):
         if width:
-            texts = np.array([_bytes(text) for text in chunk], dtype=f"S{width}")
-            rows.append(texts.view(np.uint64).reshape(-1, width // 8))
+            rows.append(text_words(chunk, width))
         else:
             digests = b"".join(hashlib.blake2b(_bytes(text), digest_size=_DIGEST_BYTES).digest() for text in chunk)
             rows.append(np.frombuffer(digests, np.uint64).reshape(-1, _DIGEST_BYTES // 8))
     return np.concatenate(rows) if rows else np.empty((0, max(width, 8) // 8), np.uint64)
+
+
+def text_words(texts: Sequence[str], size: int) -> Array:
+    """Texts, cut or padded to ``size`` bytes of UTF-8, as rows of words: shape (texts, size / 8), uint64."""
+    return np.array([_bytes(text) for text in texts], dtype=f"S{size}").view(np.uint64).reshape(-1, size // 8)
 
 
 def _chunks(keys: Array | Sequence[str]) -> Iterator[Sequence[str]]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from openmle_env.graders.batches import Batch, from_cells
 from openmle_env.graders.cells import canonical_ids, convert
+from openmle_env.graders.id_index import MAX_ID_BYTES, RowLookup, key_text, text_words
 from openmle_env.graders.source import Refused, Source
 from openmle_env.graders.table import TextReader
 
@@ -49,9 +50,13 @@ MAX_THREADS = 4
 LONG_CELL = 500
 """No number of more than twice as many characters is read here."""
 
+MAX_SPELLINGS = 1000
+"""Spellings of the labels of one column that are remembered."""
+
 _ALL = bytes(range(256))
 _SEPARATORS = _ALL.translate(None, b',\n\r"\0')
 _DIGITS = b"0123456789+-"
+_NUMERIC = {"integer": np.int64, "number": np.float64, "probability": np.float64}
 _BLANKS = (b" ", b"\t", b"\v", b"\f")
 _BLANK_IN_EXPONENT = re.compile(rb"[eE][ \t\v\f]")
 
@@ -81,7 +86,8 @@ def read(
     line, _, rest = first.partition(b"\n")
     if not _is_header(line, header):
         return None
-    reader = _BlockReader(plan, tuple(header))
+    labels = {column: _LabelReader(column) for column in plan.columns if column.kind == "label"}
+    reader = _BlockReader(plan, tuple(header), labels)
     kept: list[Kept] = []
     rows = 0
     for done in _in_order(reader, keep, rest, blocks):
@@ -150,6 +156,7 @@ def _is_header(line: bytes, header: Sequence[str]) -> bool:
 class _BlockReader:
     plan: Plan
     header: tuple[str, ...]
+    labels: Mapping[Column, _LabelReader]
 
     def batch(self, block: bytes) -> Batch | None:
         """The rows of a block; None where it is not plain."""
@@ -177,6 +184,9 @@ class _BlockReader:
         rows = len(shape) // width
         return self._arrays(block, rest, rows) or from_cells(self.plan, self._cells(block, self.plan.names))
 
+    def _fields(self, block: bytes, column: Column) -> _Fields:
+        return _Fields.of(block, len(self.header), self.header.index(column.name))
+
     def _fits(self, shape: bytes) -> bool:
         """Whether separators are those of rows with as many fields as the header."""
         width = len(self.header)
@@ -197,7 +207,7 @@ class _BlockReader:
         if plan.id.kind == "integer":
             ids = None if plan.as_text else _converted(numbers[plan.id.name], plan.id)
         else:
-            ids = _id_words(block, len(self.header), self.header.index(plan.id.name), plan.id_bytes)
+            ids = self._fields(block, plan.id).ids(plan.id_bytes) if plan.id_bytes else None
         texts = [column.name for column in plan.columns if column.kind == "text"]
         if ids is None:
             texts.append(plan.id.name)
@@ -211,6 +221,8 @@ class _BlockReader:
             if column.kind == "text":
                 array, faults = convert(cells[column.name], column)
                 found = None if faults else array
+            elif column.kind == "label":
+                found = self.labels[column].codes(self._fields(block, column))
             else:
                 found = _converted(numbers[column.name], column)
             if found is None:
@@ -220,8 +232,9 @@ class _BlockReader:
 
     def _numbers(self, block: bytes, rest: bytes, rows: int) -> dict[str, Any] | None:
         """Arrays of the columns that are no text, as pandas reads them; None where that may differ from our reading."""
-        kinds = {column.name: column.kind for column in self.plan.columns if column.kind != "text"}
-        if len(kinds) < sum(column.kind != "text" for column in self.plan.columns):
+        numeric = [column for column in self.plan.columns if column.kind in _NUMERIC]
+        kinds = {column.name: column.kind for column in numeric}
+        if len(kinds) < len(numeric):
             return None  # one column is read in two ways
         if self.plan.id.kind == "integer" and not self.plan.as_text:
             kinds[self.plan.id.name] = "integer"
@@ -297,24 +310,65 @@ def _only_digits(rest: bytes, places: Sequence[int], width: int, rows: int) -> b
     return True
 
 
-def _id_words(block: bytes, width: int, place: int, id_bytes: int) -> Array | None:
-    """The texts of a column as rows of words; None where one has blanks around it, is empty or too long."""
-    if not id_bytes:
-        return None
-    field_ends = _ends(block, width)
-    ends = field_ends[:, place]
-    starts = (field_ends[:, place - 1] if place else np.concatenate([[-1], field_ends[:-1, -1]])) + 1
-    lengths = ends - starts
-    if lengths.min() < 1 or lengths.max() > id_bytes:
-        return None
-    characters = np.frombuffer(block + bytes(id_bytes), np.uint8)
-    for edge in (characters[starts], characters[ends - 1]):
-        if edge.min() <= ord(" ") or edge.max() >= 0x7F:  # it may be a blank
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """Where the cells of one column of a block begin and end."""
+
+    characters: Array
+    """The bytes of the block, and `MAX_ID_BYTES` NUL bytes."""
+    starts: Array
+    ends: Array
+
+    @classmethod
+    def of(cls, block: bytes, width: int, place: int) -> _Fields:
+        ends = _ends(block, width)
+        before = ends[:, place - 1] if place else np.concatenate([[-1], ends[:-1, -1]])
+        return cls(np.frombuffer(block + bytes(MAX_ID_BYTES), np.uint8), before + 1, ends[:, place])
+
+    def words(self, size: int) -> Array:
+        """The cells, none of which is longer than ``size`` bytes, padded to that size; (rows, size / 8), uint64."""
+        cells = np.lib.stride_tricks.sliding_window_view(self.characters, size)[self.starts]
+        cells &= np.tri(size + 1, size, -1, dtype=np.uint8)[self.ends - self.starts] * np.uint8(0xFF)
+        words: Array = cells.view(np.uint64)
+        return words
+
+    def ids(self, size: int) -> Array | None:
+        """The words of ids; None where one is empty, longer than ``size`` bytes, or may have blanks around it."""
+        lengths = self.ends - self.starts
+        if lengths.min() < 1 or lengths.max() > size:
             return None
-    words = np.lib.stride_tricks.sliding_window_view(characters, id_bytes)[starts]
-    words &= np.tri(id_bytes + 1, id_bytes, -1, dtype=np.uint8)[lengths] * np.uint8(0xFF)
-    rows: Array = words.view(np.uint64)
-    return rows
+        for edge in (self.characters[self.starts], self.characters[self.ends - 1]):
+            if edge.min() <= ord(" ") or edge.max() >= 0x7F:
+                return None
+        return self.words(size)
+
+
+class _LabelReader:
+    """The labels of one column; every spelling is looked up once."""
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        self._spellings: tuple[str, ...] = column.labels
+
+    def codes(self, fields: _Fields) -> Array | None:
+        """The positions of the labels; None where a cell is none, or long."""
+        lengths = fields.ends - fields.starts
+        if lengths.min() < 1 or lengths.max() > MAX_ID_BYTES:
+            return None
+        size = -(-int(lengths.max()) // 8) * 8
+        words = fields.words(size)
+        while True:
+            spellings = [text for text in self._spellings if len(text.encode()) <= size]
+            places = RowLookup(text_words(spellings, size)).find(words)
+            unknown = np.flatnonzero(places < 0)
+            if not len(unknown):
+                codes, _ = convert(spellings, self._column)
+                found: Array = codes.take(places)
+                return found
+            new = {key_text(words, row) for row in unknown[:MAX_SPELLINGS].tolist()}
+            if convert(list(new), self._column)[1] or len(spellings) > MAX_SPELLINGS:
+                return None
+            self._spellings = tuple(dict.fromkeys((*self._spellings, *new)))
 
 
 def _has_long_cell(block: bytes) -> bool:
@@ -329,12 +383,11 @@ def _parse(block: bytes, width: int, kinds: dict[int, str]) -> Any | None:
     """A data frame of the columns at the given places; None where pandas does not take them for what they should be."""
     import pandas as pd
 
-    types = {"integer": np.int64, "number": np.float64, "probability": np.float64, "label": "category"}
     options: dict[str, Any] = {
         "header": None,
         "names": list(range(width)),
         "usecols": sorted(kinds) if len(kinds) < width else None,
-        "dtype": {place: types[kind] for place, kind in kinds.items()},
+        "dtype": {place: _NUMERIC[kind] for place, kind in kinds.items()},
         "na_filter": False,
         "index_col": False,
         "skip_blank_lines": False,
@@ -352,9 +405,6 @@ def _parse(block: bytes, width: int, kinds: dict[int, str]) -> Any | None:
 
 def _converted(series: Any, column: Column) -> Array | None:
     """What pandas read as our array; None where a cell needs a closer look."""
-    if column.kind == "label":
-        codes, faults = convert([str(label) for label in series.cat.categories], column)
-        return None if faults else codes.take(series.cat.codes.to_numpy())
     values = series.to_numpy()
     low, high = values.min(), values.max()  # NaN where there is any
     if column.kind == "integer":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from openmle_env.agents.grammar.scoring import SCORINGS, Goal, Scoring, default_scoring
+from openmle_env.agents.grammar.scoring import Goal, Scoring, default_scoring, scoring_for
 from openmle_env.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def read_layout(spec: TaskSpec) -> Layout:
     targets = tuple(target.name for target in schema.targets)
     questions = _questions(spec, files[TRAIN], files[TEST], targets)
     kinds = {target.kind for target in schema.targets}
-    scoring = SCORINGS.get(spec.metric)
+    scoring = scoring_for(spec.metric, spec.metric_parameters)
     if questions != targets:
         goal = Goal.SHARES
     elif kinds & {"label", "text"}:

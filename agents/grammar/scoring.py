@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ _ALL = (
         "-np.mean(np.log(np.clip(guess[truth[:, None] == classes], 1e-15, 1)))",
         many_classes=True,
     ),
+    _probabilities(
+        "multiclass_log_loss",
+        "-np.mean(np.log(np.clip(guess[truth[:, None] == classes], 1e-15, 1)))",
+        many_classes=True,
+    ),
     _numbers("rmse", "np.sqrt(np.mean((truth - guess) ** 2))"),
     _numbers("mse", "np.mean((truth - guess) ** 2)"),
     _numbers("mae", "np.mean(np.abs(truth - guess))"),
@@ -94,7 +100,24 @@ _ALL = (
     _numbers("spearman", "pd.Series(truth).rank().corr(pd.Series(guess).rank())"),
 )
 SCORINGS: Mapping[str, Scoring] = {scoring.name: scoring for scoring in _ALL}
-"""The metrics that programs compute themselves, by the name that a task's specification gives."""
+"""The metrics that programs compute themselves, by a name that `openmle_env.graders.metrics.get` knows."""
+
+
+def scoring_for(metric: str, parameters: Mapping[str, object]) -> Scoring | None:
+    """How programs compute a task's metric, whose specification gives its own name and its parameters."""
+    return _by_metric().get(_key(metric, parameters))
+
+
+@cache
+def _by_metric() -> Mapping[tuple[str, str], Scoring]:
+    from openmle_env.graders import metrics  # with numpy
+
+    found = {name: metrics.get(name) for name in SCORINGS}
+    return {_key(metric.name, metric.given): SCORINGS[name] for name, metric in found.items()}
+
+
+def _key(metric: str, parameters: Mapping[str, object]) -> tuple[str, str]:
+    return metric, repr(sorted(parameters.items()))  # a value may be a list, which has no hash
 
 
 def default_scoring(goal: Goal) -> Scoring:

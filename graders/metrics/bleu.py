@@ -95,7 +95,6 @@ _BATCH_CHARACTERS = 1_000_000
         Golden(truth=("no ||| yes sir",), predicted=("yes sir",), score=1.0, parameters={"references": "|||"}),
     ),
     trial=TRIAL,
-    aliases={"sacrebleu": {}, "corpus_bleu": {"level": "corpus"}, "sentence_bleu": {"level": "sentence"}},
     check=too_long,
 )
 def bleu(
@@ -135,9 +134,9 @@ def bleu(
             scores += [_sentence(made, texts, one) for texts, one in zip(wanted[rows], found[rows], strict=True)]
             _forget(made)
         return math.fsum(scores) / len(scores)
-    if not any(text.split() for texts in wanted for text in texts):
-        raise PackError(NO_REFERENCE)
     made = BLEU(lowercase=lowercase, force=True, tokenize=tokenizer, smooth_method="none", max_ngram_order=ORDER)
+    if not any(made.tokenizer(text).split() for texts in wanted for text in texts):
+        raise PackError(NO_REFERENCE)
     counts = np.zeros(2 + 2 * ORDER, dtype=np.int64)
     for rows in _batches(wanted, found):
         counts += _corpus_counts(made, wanted[rows], found[rows])
@@ -180,9 +179,9 @@ def _corpus_counts(made: BLEU, references: Sequence[Sequence[str]], found: Seque
 
 
 def _sentence(made: BLEU, references: Sequence[str], found: str) -> float:
-    if not found.split():
-        return float(not all(text.split() for text in references))
-    return float(made.sentence_score(found, references).score) / 100
+    score = made.sentence_score(found, references)
+    # Some texts that are not empty have no token, such as "<skipped>", which the tokenizer 13a leaves out.
+    return float(score.score) / 100 if score.sys_len else float(not score.ref_len)
 
 
 def _forget(made: BLEU) -> None:

@@ -104,7 +104,7 @@ def levenshtein(
         ),
     ),
     trial=Trial(truth=_TEXTS, perfect=_TEXTS, noisy=("the cat", "a dog", "bird"), constant=("the cat",) * 3),
-    aliases={"levenshtein_normalised": {"unit": "words"}, "normalized_levenshtein": {}},
+    aliases={"normalized_levenshtein": {}},
     check=_form,
 )
 def normalised_levenshtein(

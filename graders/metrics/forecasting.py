@@ -83,7 +83,8 @@ def usable_scales(scale: Array, counted: Array, zero_scale: str) -> Array:
     targets="columns",
     source="Mean over rows (and columns, if there is one for each step) of |p - t| / scale, scale being the mean "
     "absolute error of the naive forecast within the training part of the row's series (Hyndman and Koehler 2006; "
-    "naive_scale(history, squared=False) computes it, from the first value that is not 0). With series, the mean over series of each one's mean.",
+    "naive_scale(history, squared=False) computes it, from the first value that is not 0). With series, the mean over "
+    "series of each one's mean.",
     degenerate="A scale of 0 (a flat series) is a fault of the task, or left out by zero_scale=skip; all of them "
     "left out is a fault of the task.",
     golden=(

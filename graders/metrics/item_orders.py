@@ -67,7 +67,6 @@ def _not_the_items(predicted: Array, *, items: Array | None = None, separator: s
         constant=("a b c", "a b c"),
         chance=0.0,
     ),
-    aliases={"kendall_tau_order": {}},
     check=_not_the_items,
 )
 def order_kendall_tau(
@@ -81,7 +80,11 @@ def order_kendall_tau(
     ] = None,
 ) -> float:
     """The rank correlation of predicted orders of items with the true orders, over all pairs of items of a row."""
-    del items  # what it says of the form is checked before
+    if items is not None and any(
+        set(split_items(true, separator)) != set(split_items(asked, separator))
+        for true, asked in zip(truth, items, strict=True)
+    ):
+        raise PackError("A true order does not consist of the items that are shown for its row.")
     # All rows as one permutation: each row's positions follow those of the row before, which adds no inversion.
     order, pairs = array("q"), 0
     for true, found in zip(truth, predicted, strict=True):

@@ -76,7 +76,7 @@ class Parameter:
         Raises:
             UsageError: It is of another type, out of range, or none of the choices.
         """
-        if isinstance(value, str):
+        if isinstance(value, str) and not (self.kind == "text" and value.isspace()):  # a tab can be a separator
             value = value.strip()
         try:
             parsed = self._convert(value)

@@ -31,8 +31,9 @@ Empty: TypeAlias = Annotated[
 
 _DEGENERATE = (
     "An item counts at its first place; its repetitions take places but score nothing. An empty predicted list scores "
-    "0. An empty true list: see the parameter empty; where all rows are skipped the metric is undefined. One list for "
-    "all rows scores the mean over the orders of its items where each of them is true equally often."
+    "0. An empty true list: see the parameter empty; where all are empty the metric is undefined, unless empty=match. "
+    "One list for all rows scores the same in any order of its items if each row has one true item, and each item is "
+    "true equally often."
 )
 _TRUTH = ("a", "b", "c")
 _TRIAL = Trial(
@@ -71,15 +72,9 @@ _TRIAL = Trial(
     ),
     trial=_TRIAL,
     aliases={
-        "mapk": {},
-        "map3": {"k": 3},
         "map5": {"k": 5},
-        "map7": {"k": 7},
-        "map10": {"k": 10},
-        "map12": {"k": 12},
         "map_at_3": {"k": 3},
         "map_at_5": {"k": 5},
-        "map_at_7": {"k": 7},
         "map_at_10": {"k": 10},
         "map_at_12": {"k": 12},
         "map_at_100": {"k": 100},
@@ -164,7 +159,7 @@ def mrr(
         constant=("a b c",) * 3,
         chance=(1 + 1 / math.log2(3) + 1 / 2) / 3,
     ),
-    aliases={"ndcg": {}, "ndcg_at_5": {"k": 5}, "ndcg_at_10": {"k": 10}, "ndcg_at_100": {"k": 100}},
+    aliases={"ndcg_at_5": {"k": 5}, "ndcg_at_10": {"k": 10}, "ndcg_at_100": {"k": 100}},
     check=too_long,
 )
 def ndcg_at_k(
@@ -202,7 +197,7 @@ def ndcg_at_k(
         Golden(truth=("a b c",), predicted=("a x c b",), score=2 / 3, parameters={"k": 3}),
         Golden(truth=("a", "b"), predicted=("a a", "x"), score=0.5),
         Golden(truth=("a b c d",), predicted=("a b",), score=0.5, parameters={"k": 2}, note="k caps it."),
-        Golden(truth=("",), predicted=("a",), score=0.0),
+        Golden(truth=("", "a"), predicted=("a", "a"), score=0.5),
     ),
     trial=Trial(
         truth=_TRUTH,
@@ -279,7 +274,7 @@ def precision_at_k(
         constant=("a",) * 3,
         chance=1 / 3,
     ),
-    aliases={"hit_rate_at_10": {"k": 10}, "hits_at_1": {"k": 1}, "hits_at_10": {"k": 10}},
+    aliases={"hits_at_1": {"k": 1}, "hits_at_10": {"k": 10}},
     check=too_long,
 )
 def hit_rate(truth: Array, predicted: Array, *, k: Cut = 10, separator: Separator = "", empty: Empty = "zero") -> float:
@@ -310,16 +305,17 @@ def _mean(
     graded: bool = False,
 ) -> float:
     """The mean over rows of ``value(gain of each true item, predicted list)``."""
-    scores = []
+    scores, undefined = [], empty != "match"
     for true, found in zip(truth, predicted, strict=True):
         items, ranked = split_items(true, separator), split_items(found, separator)
         gains = _gains(items) if graded else dict.fromkeys(items, 1.0)
         if gains:
+            undefined = False
             scores.append(value(gains, ranked))
         elif empty != "skip":
             scores.append(float(empty == "match" and not ranked))
-    if not scores:
-        raise PackError("Every true list is empty, and such rows are skipped; nothing is left to score.")
+    if undefined:
+        raise PackError("Every true list is empty, so that every submission would score the same. Correct the answers.")
     return math.fsum(scores) / len(scores)
 
 

@@ -84,7 +84,11 @@ class Metric:
         Raises:
             UsageError: There is no such parameter, or a value is not what it should be.
         """
-        return replace(self, given={**self.given, **bind(self.name, self.parameters, given)}) if given else self
+        if not given:
+            return self
+        defaults = {parameter.name: parameter.default for parameter in self.parameters}
+        bound = {**self.given, **bind(self.name, self.parameters, given)}
+        return replace(self, given={name: value for name, value in bound.items() if value != defaults[name]})
 
     def accepts(self, schema: SubmissionSchema) -> None:
         """Refuse targets that this metric is not defined for.

@@ -252,5 +252,7 @@ def r2(truth: Array, predicted: Array) -> float:
 )
 def explained_variance(truth: Array, predicted: Array) -> float:
     """The share of the variance that is explained, apart from a constant offset."""
-    distance = errors(truth, predicted)
-    return 1 - float(np.square(distance - distance.mean()).sum()) / _spread(truth)
+    spread = _spread(truth)
+    # Less their means first, so that an offset of 1e15 leaves no rounding.
+    distance = errors(truth - truth.mean(), predicted - predicted.mean())
+    return 1 - float(np.square(distance).sum()) / spread

@@ -73,8 +73,8 @@ def rmsle(
     source="scale * mean of |p - t| / |t|; several target columns: the mean over columns. Where t = 0, zero says what "
     "counts; 'epsilon' is the rule of scikit-learn's mean_absolute_percentage_error, which divides by "
     "max(|t|, 2^-52).",
-    degenerate="A true 0 (or a number nearer to 0 than 1e-100) is a fault of the task, unless zero says otherwise; so is a "
-    "column of which no row is left.",
+    degenerate="A true 0, or what is nearer to 0 than 1e-100, is a fault of the task, unless zero says otherwise; so "
+    "is a column of which no row is left.",
     golden=(
         Golden(truth=(1, 2, 4), predicted=(2, 2, 3), score=1.25 / 3),
         Golden(truth=(1, 2, -4), predicted=(2, 2, -3), parameters={"scale": 100}, score=125 / 3),

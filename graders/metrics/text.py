@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
+from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import Option
 from openmle_env.graders.metrics.registry import metric
@@ -34,6 +35,11 @@ Words: TypeAlias = Annotated[
     ),
 ]
 
+_WORDLESS = (
+    "Two texts without a word score 1 if they are the same text, else 0 (the rouge-score package says 0 of all such "
+    "pairs); one of them 0. Undefined where no true text has a word of a-z and 0-9 but some have letters: then the "
+    "parameter words should be blanks."
+)
 _TEXTS = ("the cat sat", "a dog barked", "birds sing")
 _TRIAL = Trial(truth=_TEXTS, perfect=_TEXTS, noisy=("the cat sat", "a dog ran", "birds"), constant=("the cat",) * 3)
 
@@ -59,7 +65,6 @@ _TRIAL = Trial(truth=_TEXTS, perfect=_TEXTS, noisy=("the cat sat", "a dog ran", 
         Golden(truth=("Bad",), predicted=("bad",), score=0.0, parameters={"lowercase": False}),
     ),
     trial=_TRIAL,
-    aliases={"word_jaccard": {}},
     check=too_long,
 )
 def jaccard_words(
@@ -133,7 +138,6 @@ def exact_match(
         ),
     ),
     trial=_TRIAL,
-    aliases={"token_f1": {}},
     check=too_long,
 )
 def squad_f1(truth: Array, predicted: Array, *, references: References = "") -> float:
@@ -152,28 +156,28 @@ def squad_f1(truth: Array, predicted: Array, *, references: References = "") -> 
     truth="text",
     source="Mean over rows of F1 = 2 * LCS / (words of truth + words of prediction), where LCS is the length of the "
     "longest common subsequence of words (Lin, 2004); words as the parameter says, no stemming, beta 1.",
-    degenerate="Two texts without a word score 1, one of them 0 (the rouge-score package says 0 of both).",
+    degenerate=_WORDLESS,
     golden=(
         Golden(truth=("the cat sat on the mat",), predicted=("The cat, on the sofa.",), score=8 / 11, note="LCS 4."),
         Golden(truth=("a b c",), predicted=("c b a",), score=1 / 3),
-        Golden(truth=("", "a", "?!"), predicted=("", "", "..."), score=2 / 3),
+        Golden(truth=("", "a", "?!", "?!"), predicted=("", "", "?!", "..."), score=0.5, note="1, 0, 1 and 0."),
         Golden(truth=("кот спит",), predicted=("Кот ел",), score=0.5, parameters={"words": "blanks"}),
         Golden(truth=("a dog ||| the cat",), predicted=("the cat",), score=1.0, parameters={"references": "|||"}),
     ),
     trial=_TRIAL,
-    aliases={"rougeL": {}, "rouge-l": {}},
+    aliases={"rougeL": {}},
     check=too_long,
 )
 def rouge_l(truth: Array, predicted: Array, *, words: Words = "ascii", references: References = "") -> float:
     """ROUGE-L: the mean F1 of the longest common subsequence of words."""
     from rapidfuzz.distance import LCSseq
 
-    split = _splitter(words)
+    split = _splitter(truth, words)
 
     def value(true: str, found: str) -> float:
         first, second = encode(split(true), split(found))
-        if not first or not second:
-            return float(first == second)
+        if not first and not second:
+            return _same(true, found)
         return 2 * LCSseq.similarity(first, second) / (len(first) + len(second))
 
     return _mean(truth, predicted, references, value)
@@ -186,8 +190,7 @@ def rouge_l(truth: Array, predicted: Array, *, words: Words = "ascii", reference
     truth="text",
     source="Mean over rows of F1 = 2 * shared / (n-grams of truth + n-grams of prediction), where an n-gram of words "
     "is shared as often as both have it (Lin, 2004); words as the parameter says, no stemming.",
-    degenerate="Where a text has fewer than n words, equal words score 1 and others 0; two texts without a word "
-    "score 1.",
+    degenerate="Where a text has fewer than n words, equal words score 1 and others 0. " + _WORDLESS,
     golden=(
         Golden(truth=("the cat sat",), predicted=("the cat ran",), score=2 / 3),
         Golden(truth=("the cat sat",), predicted=("the cat ran",), score=0.5, parameters={"n": 2}),
@@ -196,7 +199,7 @@ def rouge_l(truth: Array, predicted: Array, *, words: Words = "ascii", reference
         Golden(truth=("x ||| the cat",), predicted=("the cat",), score=1.0, parameters={"references": "|||"}),
     ),
     trial=_TRIAL,
-    aliases={"rouge1": {"n": 1}, "rouge2": {"n": 2}, "rouge_1": {"n": 1}, "rouge_2": {"n": 2}},
+    aliases={"rouge1": {"n": 1}, "rouge2": {"n": 2}},
     check=too_long,
 )
 def rouge_n(
@@ -208,10 +211,12 @@ def rouge_n(
     references: References = "",
 ) -> float:
     """ROUGE-N: the mean F1 of the n-grams of words."""
-    split = _splitter(words)
+    split = _splitter(truth, words)
 
     def value(true: str, found: str) -> float:
         first, second = split(true), split(found)
+        if not first and not second:
+            return _same(true, found)
         if min(len(first), len(second)) < n:
             return float(first == second)
         return _shared(_ngrams(first, n), _ngrams(second, n))
@@ -223,8 +228,17 @@ def _ngrams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return list(zip(*(words[first:] for first in range(n)), strict=False))
 
 
-def _splitter(words: str) -> Callable[[str], list[str]]:
-    return ascii_words if words == "ascii" else lambda text: split_items(text.lower())
+def _splitter(truth: Array, words: str) -> Callable[[str], list[str]]:
+    if words == "blanks":
+        return lambda text: split_items(text.lower())
+    if not any(map(ascii_words, truth)) and any(map(str.isalpha, "".join(truth))):
+        raise PackError("No true text has a word of a to z and 0 to 9. For other scripts set words=blanks.")
+    return ascii_words
+
+
+def _same(true: str, found: str) -> float:
+    """1 for the same text, case and blanks aside: all that can be compared where neither has a word."""
+    return float(true.lower().split() == found.lower().split())
 
 
 def _shared(first: Sequence[object], second: Sequence[object]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openmle_env.agents.protocol import Attempt
+from openmle_env.graders import metrics
 from openmle_env.types import (
     Column,
     ColumnKind,
@@ -43,6 +44,7 @@ def make_spec(
             PublicFile(name="test.csv", size=1, rows=20, columns=test),
             PublicFile(name="sample_submission.csv", size=1, rows=20, columns=(train[0], *targets)),
         )
+    own = None if metric == "pack" else metrics.get(metric)
     return TaskSpec(
         slug="made-up",
         version="1",
@@ -50,7 +52,8 @@ def make_spec(
         description="",
         modality="tabular",
         task_type="classification",
-        metric=metric,
+        metric=own.name if own else metric,
+        metric_parameters=dict(own.given) if own else {},
         higher_is_better=higher_is_better,
         submission=SubmissionSchema(
             id=Column(name=train[0], kind="text"),

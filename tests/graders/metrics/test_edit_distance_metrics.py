@@ -66,9 +66,9 @@ def test_texts_longer_than_a_machine_word_by_the_definition() -> None:
 
 
 def test_whole_numbers_are_compared_as_numbers_and_must_be_numbers() -> None:
-    assert scored("levenshtein_normalised", ["20 1"], ["020 +1"], unit="integers") == 0
-    assert scored("levenshtein_normalised", ["20 1"], ["020 +1"]) == 1
-    used, true, found = metrics.get("levenshtein_normalised", {"unit": "integers"}).example(
+    assert scored("normalised_levenshtein", ["20 1"], ["020 +1"], unit="integers") == 0
+    assert scored("normalised_levenshtein", ["20 1"], ["020 +1"], unit="words") == 1
+    used, true, found = metrics.get("normalised_levenshtein", {"unit": "integers"}).example(
         Golden(truth=["2 5 9", "1"], predicted=["2 x", "1"], score=0)
     )
     (problem,) = used.problems(found, true)

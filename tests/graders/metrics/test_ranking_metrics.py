@@ -82,10 +82,21 @@ def test_a_query_without_a_hit_counts(name: str) -> None:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_empty_true_lists(name: str) -> None:
-    assert scored(name, [""], ["a"]) == 0
+    assert scored(name, ["", "a"], ["a", "a"], k=1) == 0.5
     assert scored(name, ["", ""], ["", "a"], empty="match") == 0.5
-    with pytest.raises(PackError, match="true list is empty"):
-        scored(name, [""], ["a"], empty="skip")
+    for empty in ("zero", "skip"):
+        with pytest.raises(PackError, match="true list is empty"):
+            scored(name, [""], ["a"], empty=empty)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_one_list_for_all_rows_gains_nothing_by_its_order(name: str) -> None:
+    found = {round(scored(name, list("abcd"), [" ".join(order)] * 4, k=3), 12) for order in permutations("abcd")}
+    assert len(found) == 1
+
+
+def test_lists_may_be_separated_by_tabs() -> None:
+    assert scored("map_at_k", ["New York\tRome"], ["Rome\tNew"], separator="\t") == 0.5
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -229,6 +240,16 @@ def test_what_is_no_order_of_shown_items_is_refused(predicted: str, why: str) ->
     used, true, found = metrics.get("order_kendall_tau").example(example)
     (problem,) = used.problems(found, true)
     assert f"id '0': {why}" in problem.message
+
+
+def test_shown_items_that_are_not_those_of_the_true_order_are_a_fault_of_the_task() -> None:
+    example = Golden(
+        truth=["a b c"], predicted=["a b d"], score=0, parameters={"items": "shown"}, answers={"shown": ["d b a"]}
+    )
+    used, true, found = metrics.get("order_kendall_tau").example(example)
+    assert not used.problems(found, true)
+    with pytest.raises(PackError, match="does not consist of the items that are shown"):
+        used(true, found)
 
 
 def test_orders_that_the_answers_cannot_be() -> None:

@@ -139,7 +139,7 @@ def longest_common(first: list[str], second: list[str]) -> int:
 @given(true=sentences, found=sentences)
 def test_rouge_l_by_the_definition(true: str, found: str) -> None:
     first, second = ascii_words(true), ascii_words(found)
-    total = len(first) + len(second)
+    total = len(first) + len(second)  # 0 only where both texts are empty: each of the words here has a letter or digit
     expected = 2 * longest_common(first, second) / total if total else 1.0
     assert scored("rouge_l", [true], [found]) == pytest.approx(expected)
 
@@ -183,4 +183,21 @@ def test_words_of_answers() -> None:
 def test_words_of_other_scripts_need_the_parameter() -> None:
     assert ascii_words("кот 5") == ["5"]
     assert scored("rouge_l", ["кот спит"], ["пёс ест"], words="blanks") == 0
-    assert scored("rouge_l", ["кот спит"], ["пёс ест"]) == 1  # neither has a word of a-z
+
+
+@pytest.mark.parametrize("name", ["rouge_l", "rouge1", "rouge2"])
+def test_texts_without_a_word_are_not_all_the_same(name: str) -> None:
+    assert scored(name, ["кот спит", "a cat"], ["пёс ест", "a cat"]) == 0.5
+    assert scored(name, ["кот спит", "a cat"], ["Кот  спит", "a cat"]) == 1
+    assert scored(name, ["?!", "a cat"], ["", "a cat"]) == 0.5
+    assert scored(name, ["..."], ["..."]) == 1
+    with pytest.raises(PackError, match="set words=blanks"):
+        scored(name, ["кот спит", ""], ["кот спит", "a"])
+
+
+def test_texts_without_a_token_have_no_bleu() -> None:
+    # The tokenizer 13a leaves this word out, so that nothing remains of either text.
+    assert scored("bleu", ["<skipped>", "a b"], ["<skipped>", "a b"], level="sentence") == pytest.approx(1)
+    assert scored("bleu", ["<skipped>"], ["a"], level="sentence") == 0
+    with pytest.raises(PackError, match="references are empty"):
+        scored("bleu", ["<skipped>"], ["<skipped>"])
