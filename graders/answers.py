@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openmle_env.graders.split import Split
     from openmle_env.types import Part, SubmissionSchema
 
-_CONDITION = re.compile(r"\s*(?P<column>[^=!]+?)\s*(?P<sign>!?=)\s*(?P<value>.*?)\s*")
+_CONDITION = re.compile(r"\s*(?P<column>[^=!]+?)\s*(?P<sign>!?=)\s*(?P<value>(?!=).*?)\s*")
 
 
 @dataclass(frozen=True, slots=True)

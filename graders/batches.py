@@ -157,7 +157,7 @@ class Alignment:
     def __init__(self, index: IdIndex, columns: Sequence[Column]) -> None:
         """Room for the values of ``columns`` of every expected id."""
         self._index = index
-        self.values: list[Array] = [np.zeros(len(index), array_type(column)) for column in columns]
+        self.values: list[Array] = [_unfilled(len(index), column) for column in columns]
 
     def __call__(self, batch: Batch) -> Placed:
         """Put the values of a batch. Of two rows with the same id, either may win: they are refused later."""
@@ -172,6 +172,21 @@ class Alignment:
         unknown = Wrong()
         unknown.add([batch.huge_ids.get(row) or key_text(batch.keys, row) for row in rows[:MAX_HINTS]], len(rows))
         return Placed(places, unknown, Findings.of(batch))
+
+    def is_full(self) -> bool:
+        """Whether every expected id surely has its values; where that cannot be told from them, False."""
+        for values in self.values:
+            if values.dtype == np.float64:
+                return not np.isnan(values).any()
+            if values.dtype == np.int32:
+                return bool((values >= 0).all())
+        return False
+
+
+def _unfilled(count: int, column: Column) -> Array:
+    """Room for the values of a column; where there is a value that none of its cells has, that one stands there."""
+    kind = array_type(column)
+    return np.full(count, np.nan if kind is np.float64 else -1 if kind is np.int32 else 0, kind)
 
 
 def _scatter(targets: Sequence[Array], places: Array, values: Sequence[Array]) -> None:

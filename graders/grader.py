@@ -11,10 +11,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from openmle_env.errors import PackError
 from openmle_env.graders import metrics
 from openmle_env.graders.answers import Condition
 from openmle_env.graders.answers import load as load_answers
+from openmle_env.graders.metrics.registry import HUGE
 from openmle_env.graders.split import Split
 from openmle_env.graders.submission import Report, check
 from openmle_env.types import Artifact, Grade, Part, ResultStatus
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from openmle_env.graders.answers import Answers
     from openmle_env.graders.medals import Leaderboard
+    from openmle_env.graders.rows import Rows
     from openmle_env.graders.scored import Scored, Scorer
     from openmle_env.sandbox.protocol import CancelToken
     from openmle_env.types import SubmissionSchema
@@ -175,7 +179,7 @@ class Grader:
             report = self.check(submission)
         except PackError as error:
             _log.info("The hidden answers cannot be used: %s", type(error).__name__)
-            self._tell(f"The hidden answers cannot be used: {error}")
+            self._tell(str(error))
             return Grade(
                 status=ResultStatus.METRIC_OR_ANSWER_MISSING,
                 part=part,
@@ -198,13 +202,24 @@ class Grader:
                 part=part,
                 message=f"The look at the answers could not be recorded ({error.strerror}), so none was taken.",
             )
-        scored = self._scorer.score(answers.rows, report.predictions, answers.positions[part], cancel=cancel)
+        scored = self._score(answers, report.predictions, part, cancel)
         if scored.details:
             self._tell(scored.details)
         grade = _as_grade(scored, part, report.warnings)
         if grade.score is None or part is not Part.TEST or self._leaderboard is None:
             return grade
         return replace(grade, place=self._leaderboard.place(grade.score))
+
+    def _score(self, answers: Answers, predicted: Rows, part: Part, cancel: CancelToken | None) -> Scored:
+        """Score a part; predictions that a metric of ours overflows on are refused whichever part they belong to.
+
+        Else a huge number in one row would tell, by whether it is refused, which part that row is in.
+        """
+        if isinstance(self._scorer, metrics.Metric) and _any_is_huge(predicted):
+            whole = self._scorer.score(answers.rows, predicted, answers.positions[Part.ALL], cancel=cancel)
+            if whole.status is ResultStatus.SUBMISSION_INVALID:
+                return whole
+        return self._scorer.score(answers.rows, predicted, answers.positions[part], cancel=cancel)
 
     def _tell(self, details: str) -> None:
         if self._details is not None:
@@ -226,6 +241,12 @@ class Grader:
                 with os.fdopen(os.open(self._looks_log, flags, 0o666), "a", encoding="utf-8") as file:
                     file.write(line + "\n")
             self.looks[part] += 1
+
+
+def _any_is_huge(predicted: Rows) -> bool:
+    return any(
+        bool(np.abs(array).max(initial=0.0) > HUGE) for array in predicted.values.values() if array.dtype == np.float64
+    )
 
 
 def _as_grade(scored: Scored, part: Part, warnings: tuple[str, ...]) -> Grade:

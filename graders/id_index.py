@@ -144,7 +144,7 @@ class RowLookup:
                 self._direct = np.full(high - low + 1, NOT_FOUND, np.int32)
                 self._direct[(numbers - low)[::-1]] = order[::-1]  # of two equal ids the first one stays
                 return
-        self._slots = np.full(1 << (3 * len(words) // 2).bit_length(), NOT_FOUND, np.int32)
+        self._slots = np.full(2 << (3 * len(words) // 2).bit_length(), NOT_FOUND, np.int32)  # a fifth to a third full
         waiting = order
         slots, step = self._slot(words)
         while len(waiting):
@@ -201,26 +201,31 @@ class RowLookup:
         return places
 
     def _places(self, words: Array) -> Array:
-        places = np.full(len(words), NOT_FOUND, np.int32)
-        waiting = np.arange(len(words))
         slots, step = self._slot(words)
+        found = self._slots.take(slots)
+        same = _same(self._words, found, words)
+        places = np.where(same, found, np.int32(NOT_FOUND))
+        waiting = np.flatnonzero(~same & (found >= 0))
+        slots, step = slots[waiting], step[waiting]
         while len(waiting):
+            slots = (slots + step) & (len(self._slots) - 1)
             found = self._slots.take(slots)
-            taken = found >= 0
-            if not taken.all():
-                waiting, slots, step, found = waiting[taken], slots[taken], step[taken], found[taken]
-            same = _same(self._words.take(found, axis=0), words if len(waiting) == len(words) else words[waiting])
+            same = _same(self._words, found, words[waiting])
             places[waiting[same]] = found[same]
-            rest = ~same
-            waiting, step = waiting[rest], step[rest]
-            slots = (slots[rest] + step) & (len(self._slots) - 1)
+            rest = ~same & (found >= 0)
+            waiting, slots, step = waiting[rest], slots[rest], step[rest]
         return places
 
 
-def _same(some: Array, others: Array) -> Array:
-    same: Array = some[:, 0] == others[:, 0]
-    for column in range(1, some.shape[1]):
-        same &= some[:, column] == others[:, column]
+def _same(table: Array, rows: Array, words: Array) -> Array:
+    """Whether each of ``words`` is the row of ``table`` at the place given; not so where that is `NOT_FOUND`."""
+    same: Array = rows >= 0
+    if table.shape[1] == 1:
+        same &= table[:, 0].take(rows, mode="wrap") == words[:, 0]
+        return same
+    known = table.take(rows, axis=0, mode="wrap")  # all words of a row stand together
+    for column in range(table.shape[1]):
+        same &= known[:, column] == words[:, column]
     return same
 
 

@@ -78,9 +78,9 @@ def settings(given: Mapping[str, object]) -> str:
 
 def default(parameter: Parameter) -> str:
     """What holds where a parameter is not given."""
-    if isinstance(parameter.mark, AnswerColumn):
-        return "has to be given" if parameter.mark.needed else "none"
-    return value(parameter.default)
+    if parameter.mark.needed:
+        return "has to be given"
+    return "none" if isinstance(parameter.mark, AnswerColumn) else value(parameter.default)
 
 
 def parameter_lines(metric: Metric) -> list[str]:
@@ -99,13 +99,28 @@ def column_names(metric: Metric) -> Iterator[str]:
             yield from given if parameter.mark.many else (given,)
 
 
-def class_column(metric: Metric) -> str:
-    """The column that it was told to read the name of a target from, instead of the targets; empty if there is none."""
+def class_parameter(metric: Metric) -> str:
+    """The parameter that can name a column of the answers that holds the name of a target; empty if there is none."""
     for parameter in metric.parameters:
         mark = parameter.mark
         if isinstance(mark, AnswerColumn) and mark.replaces_targets and mark.kind == "class":
-            return str(metric.given.get(parameter.name, ""))
+            return parameter.name
     return ""
+
+
+def class_column(metric: Metric) -> str:
+    """The column that it was told to read the name of a target from, instead of the targets; empty if there is none."""
+    return str(metric.given.get(class_parameter(metric), ""))
+
+
+def orders_classes(metric: Metric) -> bool:
+    """Whether the order of the classes counts, so that somebody has to say it.
+
+    >>> from openmle_env.graders import metrics
+    >>> orders_classes(metrics.get("kappa")), orders_classes(metrics.get("qwk"))
+    (False, True)
+    """
+    return metric.name == "kappa" and metric.given.get("weights", "none") != "none"
 
 
 def replaces_targets(metric: Metric) -> bool:
@@ -137,7 +152,7 @@ def facts(metric: Metric) -> dict[str, Any]:
                 "name": parameter.name,
                 "kind": parameter.kind,
                 "default": list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default,
-                "needed": isinstance(parameter.mark, AnswerColumn) and parameter.mark.needed,
+                "needed": parameter.mark.needed,
                 "expected": parameter.expected,
                 "description": parameter.mark.description,
             }

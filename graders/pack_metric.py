@@ -159,9 +159,9 @@ class PackMetric:
                 job = Job(program=program, inputs={"/data": folder}, collect=(_RESULT,), limits=self._limits)
                 execution = self._sandbox.run(job, cancel=cancel)
         except (InfrastructureError, OSError) as error:
-            return Scored(
-                status=ResultStatus.SANDBOX_UNCONFIRMED, message=f"The task's metric could not be run: {error}"
-            )
+            # Agents read this: an error of the system's own names files of this machine.
+            why = str(error) if isinstance(error, InfrastructureError) else error.strerror
+            return Scored(status=ResultStatus.SANDBOX_UNCONFIRMED, message=f"The task's metric could not be run: {why}")
         if execution.status.fault is Fault.INFRASTRUCTURE:
             message = f"The task's metric could not be run: {execution.reason}"
             return Scored(status=execution.status, message=message)
@@ -179,6 +179,8 @@ class PackMetric:
                 what = f"ran longer than its {seconds:g} seconds (metric.seconds of its pack.yaml)"
             case ResultStatus.OUT_OF_MEMORY:
                 what = f"needed more memory than its {memory_mb:,} MiB (metric.memory_mb of its pack.yaml)"
+            case ResultStatus.SUCCESS:  # it ended the process, or put something else in the result's place
+                what = "ended without a result"
             case _:
                 what = f"did not finish ({status})"
         return f"The task's metric {what}. {_NOT_THE_SUBMISSION}"

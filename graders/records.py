@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import re
 from typing import TYPE_CHECKING
 
@@ -125,6 +127,34 @@ class Records:
         self._line -= bool(cut)  # the text after the last line break is no line
 
     def _quoted_records(self, *, ended: bool) -> Iterator[tuple[int, list[str]]]:
+        """Records as the csv module splits them, as long as it is sure of them and counts lines as we do."""
+        text = self._text
+        end = text.rfind("\n") + 1
+        if text.count("\r") != text.count("\r\n"):
+            end = 0
+        reader = csv.reader(io.StringIO(text[:end], newline="\n"), strict=True)
+        first, lines = self._line, 0
+        sure = True
+        try:
+            for cells in reader:
+                self._line = first + lines
+                lines = reader.line_num
+                if len(cells) > MAX_FIELDS:
+                    raise _too_wide(self._line)
+                if cells:
+                    yield self._line, cells
+        except csv.Error:  # a field goes on in the next piece, is larger than that module reads, or is wrong
+            sure = False
+        self._line = first + lines
+        if not sure:
+            end = 0
+            for _ in range(lines):
+                end = text.index("\n", end) + 1
+        self._text = text[end:]
+        if ended or not sure or not end:
+            yield from self._irregular_records(ended=ended)
+
+    def _irregular_records(self, *, ended: bool) -> Iterator[tuple[int, list[str]]]:
         text = self._text
         position = 0
         while True:

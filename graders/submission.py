@@ -99,7 +99,9 @@ def check(
         findings.add(placed.findings)
     if not findings.rows:
         return Report((_header_only(f"each of the {len(index):,} ids"),), warnings, None)
-    problems = tell.id_problems(findings, _wrong_ids(index, read.kept), schema.id)
+    # As many rows as ids, and each id with its values: so each has one row.
+    in_full = findings.rows == len(index) and alignment.is_full()
+    problems = [] if in_full else tell.id_problems(findings, _wrong_ids(index, read.kept), schema.id)
     problems += tell.value_problems(schema.targets, findings)
     if problems:
         return Report(tell.bounded(problems), warnings, None)
@@ -172,6 +174,7 @@ def _wrong_ids(index: IdIndex, batches: Sequence[Placed]) -> tell.WrongIds:
         rows += len(found)
     missing, duplicates = Wrong(), Wrong()
     absent = np.flatnonzero(~seen)
+    absent = absent[np.argsort(index.ids[absent])]  # not in the order of the answers, which may tell of them
     missing.add(_texts(index, absent[:MAX_HINTS]), len(absent))
     if rows > len(index) - len(absent):
         places = np.concatenate([batch.places for batch in batches])

@@ -57,13 +57,16 @@ class DiskFullError(InfrastructureError, OSError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") -> UnknownNameError:
-    """Build the error for an unknown ``name``, with close matches among ``known``.
+    """Build the error for an unknown ``name``, with close matches among ``known``; case means nothing here.
 
     >>> print(unknown_name("task", "titanc", ["titanic", "bikes"]))
     There is no task 'titanc'. Did you mean 'titanic'?
+    >>> print(unknown_name("metric", "Log Loss", ["log_loss", "RMSE"]))
+    There is no metric 'Log Loss'. Did you mean 'log_loss'?
     """
     names = sorted(known)
-    close = get_close_matches(name, names, n=3, cutoff=0.6)
+    folded = {_folded(one): one for one in reversed(names)}
+    close = [folded[match] for match in get_close_matches(_folded(name), folded, n=3, cutoff=0.6)]
     if close:
         tail = f" Did you mean {' or '.join(repr(match) for match in close)}?"
     elif len(names) <= 12:
@@ -71,3 +74,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") 
     else:
         tail = ""
     return UnknownNameError(f"There is no {kind} {name!r}.{tail}{' ' + hint if hint else ''}")
+
+
+def _folded(name: str) -> str:
+    """A name in one spelling of its case and of what joins its words, so that ``ROC-AUC`` is near ``roc_auc``."""
+    return name.casefold().replace("-", "_").replace(" ", "_").replace("@", "_at_")

@@ -5,10 +5,12 @@ Rules for a pack that states no ``submission``:
 - The first column of the sample submission is the id, the others are the targets; the answers have all of them.
 - An id is an ``integer`` if every answer's is one without leading zeros, else ``text``.
 - A target whose cells are decimal numbers in the sample and the answers is a ``number``: the metric decides what the
-  numbers mean.
+  numbers mean. For a metric of ours that takes no numbers it is a ``probability`` or an ``integer``, where it can be.
 - Otherwise, where ``train.csv`` has the column with at most 1,000 different values, and the sample and the answers use
   no others, it is a ``label`` with these values, without blanks around them; else it is ``text``, which may be blank
   where a cell of the sample or of the answers is.
+- Where the metric is one of ours, a kind that it does not take is passed over, and answers that it reads in another way
+  than predictions, such as 0 and 1 where probabilities are asked for, do not count.
 
 A pack without ``rewards`` gets the score of the sample submission and the score of the answers themselves as bounds.
 """
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError, SandboxUnavailableError
 from openmle_env.graders.cells import canonical_id
+from openmle_env.graders.metric_words import orders_classes
 from openmle_env.graders.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.gold import gold_submission
@@ -31,12 +34,14 @@ from openmle_env.task_registry.pack import ColumnBlock, IdBlock, Rewards, Submis
 from openmle_env.types import Fault, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from openmle_env.graders.grader import Grader
+    from openmle_env.graders.metrics import Metric as OurMetric
     from openmle_env.task_registry.folder import Pack
     from openmle_env.task_registry.on_demand import SandboxOnDemand
+    from openmle_env.types import ColumnKind
 
 MAX_LABELS = 1_000
 MAX_TRACE_LINES = 15
@@ -183,20 +188,42 @@ def _infer(pack: Pack, sample_path: Path, answers_path: Path, train_path: Path) 
     if id_name not in answers.names:
         raise PackError(f"{pack.slug}: {ANSWERS} lacks the column {id_name!r} of {SAMPLE}.")
     all_integers = all(_INTEGER.fullmatch(cell.strip()) for cell in answers.columns[id_name])
+    metric = pack.config.metric.ours()
+    telling = answers.columns if metric is None or metric.truth == "same" else {}
     return Submission(
         id=IdBlock(name=id_name, kind="integer" if all_integers else "text"),
         targets=tuple(
-            _infer_target(pack, name, {*sample.columns[name], *answers.columns.get(name, ())}, train_path)
+            _infer_target(pack, name, {*sample.columns[name], *telling.get(name, ())}, train_path, metric)
             for name in targets
         ),
     )
 
 
-def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path) -> ColumnBlock:
-    if all(_DECIMAL.fullmatch(cell.strip()) for cell in used):
-        return ColumnBlock(name=name, kind="number")
+def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path, metric: OurMetric | None) -> ColumnBlock:
+    taken: Collection[ColumnKind] = metric.kinds if metric else ("number", "label", "text")
+    cells = {cell.strip() for cell in used}
+    if all(map(_DECIMAL.fullmatch, cells)):
+        fitting: dict[ColumnKind, bool] = {
+            "number": True,
+            "probability": all(0 <= float(cell) <= 1 for cell in cells),
+            "integer": all(map(_INTEGER.fullmatch, cells)),
+        }
+        kind = next((kind for kind, fits in fitting.items() if fits and kind in taken), None)
+        if kind is not None:
+            return ColumnBlock(name=name, kind=kind)
     train = _read(pack, train_path, "public/train.csv", wanted=(name,)).columns if train_path.exists() else {}
     labels = {label for cell in train.get(name, ()) if (label := cell.strip())}
-    if len(labels) <= MAX_LABELS and {cell.strip() for cell in used} <= labels:
+    if "label" in taken and len(labels) <= MAX_LABELS and cells <= labels:
+        if metric is not None and orders_classes(metric):
+            raise PackError(
+                f"{pack.slug}: metric {metric.name} asks how far two classes are apart, and the order of those of "
+                f"column {name!r} is not known. State 'submission' in pack.yaml, with 'labels' from first to last."
+            )
         return ColumnBlock(name=name, kind="label", labels=tuple(sorted(labels)))
-    return ColumnBlock(name=name, kind="text", blank="" in used)
+    if "text" in taken:
+        return ColumnBlock(name=name, kind="text", blank="" in used)
+    raise PackError(
+        f"{pack.slug}: metric {pack.config.metric.name} takes targets of kind {', '.join(sorted(taken))}, and the "
+        f"column {name!r} of {SAMPLE} and {ANSWERS} looks like none of them. State 'submission' in pack.yaml, or "
+        "choose another metric."
+    )

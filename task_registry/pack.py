@@ -18,9 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -68,6 +65,15 @@ def _is_number(value: object) -> object:
     return value
 
 
+def _is_parameter(value: object) -> object:
+    """One value or a list of them: checked here, since a union of types would be refused once for each."""
+    many = isinstance(value, list | tuple)
+    for one in value if many else (value,):  # type: ignore[attr-defined]  # a sequence, if many
+        if not isinstance(one, bool | int | float | str) or (isinstance(one, float) and not math.isfinite(one)):
+            raise ValueError("should be a text, a finite number, true or false, or a list of such values")
+    return tuple(value) if many else value  # type: ignore[arg-type]  # as above
+
+
 Slug = Annotated[str, AfterValidator(_is_slug)]
 InsidePath = Annotated[str, AfterValidator(_is_inside)]
 Text = Annotated[str, Field(min_length=1)]
@@ -75,6 +81,7 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(strict=True)]
 Seconds = Annotated[float, Field(strict=True, gt=0, lt=1e9)]
 Sha256 = Annotated[str, AfterValidator(_is_sha256)]
+Parameter = Annotated[Any, BeforeValidator(_is_parameter)]
 
 
 class Block(BaseModel):
@@ -83,15 +90,12 @@ class Block(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
-
-
 class Metric(Block):
     """How a submission is scored."""
 
     name: Text = "pack"
     """One of our metrics (``accuracy``), or ``pack`` for the pack's own ``utils/metric.py``."""
-    parameters: dict[str, Scalar | tuple[Scalar, ...]] = {}
+    parameters: dict[str, Parameter] = {}
     """Parameters of a metric of ours: ``{k: 5}``. What they are and mean: ``openmle metrics NAME``."""
     rows: str = ""
     """Which rows are scored: ``COLUMN = VALUE`` or ``COLUMN != VALUE``, by a column of the answers; all, if empty."""

@@ -109,5 +109,5 @@ def get(name: str, parameters: Mapping[str, object] | None = None) -> Metric:
     found, preset = aliases().get(name, (name, {}))
     known = registered()
     if found not in known:
-        raise unknown_name("metric", name, [*known, *aliases()])
+        raise unknown_name("metric", name, [*known, *aliases()], hint="`openmle metrics` lists them.")
     return known[found].with_parameters({**preset, **(parameters or {})})

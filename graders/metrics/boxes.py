@@ -61,11 +61,27 @@ def _hits(true: Boxes, found: Boxes, thresholds: tuple[float, ...], *, above: bo
     left, right, ratio = left[order], right[order], ratio[order]
     for threshold in thresholds:
         near = ratio > threshold if above else ratio >= threshold
-        hit, taken = bytearray(len(found.image)), bytearray(len(true.image))
-        for one, other in zip(left[near].tolist(), right[near].tolist(), strict=True):
-            if not (taken[one] or hit[other]):
-                taken[one] = hit[other] = 1
-        yield np.frombuffer(hit, dtype=bool)
+        yield _taken_in_turn(left[near], right[near], len(true.image), len(found.image))
+
+
+def _taken_in_turn(left: Array, right: Array, true: int, found: int) -> Array:
+    """Which predicted boxes get a true one, where couples are taken in their order unless either is taken already.
+
+    A couple that comes before all others of both of its boxes is certain to be taken, so that all of these are taken at
+    once; then the same is done with the couples that are still free. There are no more rounds than true boxes in an
+    image.
+    """
+    taken, hit = np.zeros(true, dtype=bool), np.zeros(found, dtype=bool)
+    first_of_true, first_of_found = np.empty(true, dtype=np.int64), np.empty(found, dtype=np.int64)
+    while len(left):
+        place = np.arange(len(left))
+        first_of_true[left[::-1]] = place[::-1]  # of several, the last that is written stays
+        first_of_found[right[::-1]] = place[::-1]
+        certain = (first_of_true[left] == place) & (first_of_found[right] == place)
+        taken[left[certain]] = hit[right[certain]] = True
+        free = ~(taken[left] | hit[right])
+        left, right = left[free], right[free]
+    return hit
 
 
 def _average_precision(hit: Array, confidence: Array, count: int) -> float:

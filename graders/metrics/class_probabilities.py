@@ -101,9 +101,7 @@ def unusable_rows(predicted: Array, rescale: bool = True) -> Iterator[tuple[int,
         chance=float(np.log(3)),
     ),
     aliases={
-        "log_loss_multiclass": {},
         "mlogloss": {},
-        "cross_entropy": {},
         "categorical_cross_entropy": {},
     },
 )
@@ -250,7 +248,7 @@ def _distributions(truth: Array) -> Array:
         noisy=((0.7, 0.3), (0.3, 0.7), (0.6, 0.4)),
         constant=((0.5, 0.5),) * 3,
     ),
-    aliases={"kl_div": {}, "kullback_leibler": {}},
+    aliases={"kullback_leibler": {}},
 )
 def kl_divergence(
     truth: Array,

@@ -50,7 +50,6 @@ from openmle_env.graders.rows import Array
     aliases={
         "accuracy_score": {},
         "acc": {},
-        "accuracy_str": {},
         "categorization_accuracy": {},
         "subset_accuracy": {},
     },
@@ -114,7 +113,7 @@ def accuracy(
         constant=(0, 0, 0, 0, 0, 0),
         chance=1 / 3,
     ),
-    aliases={"balanced_accuracy_score": {}, "mean_per_class_accuracy": {}, "macro_recall": {}},
+    aliases={"balanced_accuracy_score": {}, "mean_per_class_accuracy": {}},
 )
 def balanced_accuracy(
     truth: Array,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from openmle_env.errors import PackError
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import Option
 from openmle_env.graders.metrics.registry import metric
@@ -15,6 +16,9 @@ from openmle_env.graders.rows import Array
 
 if TYPE_CHECKING:
     from openmle_env.types import ColumnKind
+
+MAX_CLASSES = 20_000
+"""The most classes that are matched with clusters, as the time grows with their square; these take a second or two."""
 
 _KINDS: tuple[ColumnKind, ...] = ("integer", "label", "text")
 _NAMES = "What clusters are called does not matter. Of several targets, the mean over the columns."
@@ -194,7 +198,8 @@ def v_measure(
     source="Share of rows whose cluster stands for their class, for the best way to give each class a cluster of its "
     f"own (Yang et al. 2010; an assignment problem). {_NAMES}",
     degenerate="One cluster for all rows scores the share of the largest class. Clusters beyond the number of classes "
-    "stand for none, so that a cluster for each row scores classes / rows.",
+    "stand for none, so that a cluster for each row scores classes / rows. A truth of more than "
+    f"{MAX_CLASSES:,} classes is a fault of the task, as the assignment would take too long.",
     golden=(
         Golden(truth=_CUT[0], predicted=_CUT[1], score=0.75),
         Golden(truth=(0, 0, 1, 1), predicted=(1, 1, 0, 0), score=1.0),
@@ -226,6 +231,11 @@ def clustering_accuracy(truth: Array, predicted: Array) -> float:
     counts = _Counts.of(truth, predicted)
     rows, columns, sizes = counts.of_class, counts.of_cluster, counts.pairs
     number = len(counts.classes)
+    if number > MAX_CLASSES:
+        raise PackError(
+            f"Clustering accuracy matches at most {MAX_CLASSES:,} classes with clusters; the answers hold {number:,}. "
+            "Choose adjusted_rand or nmi."
+        )
     # Sparse, since classes times clusters may be far more than rows. Each class also has a cluster without rows to
     # itself, so that all can be matched; a cost of 0 would be no edge.
     own = np.arange(number)

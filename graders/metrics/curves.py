@@ -122,7 +122,6 @@ _BINARY_TRIAL = Trial(
         "auroc": {},
         "roc_auc_score": {},
         "mean_columnwise_auc": {},
-        "macro_roc_auc": {"undefined": "skip"},
     },
 )
 def roc_auc(
@@ -182,7 +181,7 @@ def roc_auc(
         constant=((0.5, 0.2, 0.3),) * 4,
         chance=0.5,
     ),
-    aliases={"roc_auc_ovr_weighted": {"average": "weighted"}, "multiclass_roc_auc": {}},
+    aliases={"roc_auc_ovr_weighted": {"average": "weighted"}},
 )
 def roc_auc_ovr(
     truth: Array | None,
@@ -247,7 +246,7 @@ def roc_auc_ovr(
         constant=(0.3,) * 5,
         chance=0.4,
     ),
-    aliases={"average_precision_score": {}, "macro_average_precision": {"undefined": "skip"}},
+    aliases={"average_precision_score": {}},
 )
 def average_precision(
     truth: Array,

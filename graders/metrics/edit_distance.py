@@ -39,7 +39,7 @@ def _form(predicted: Array, *, unit: str = "", separator: str = "") -> Iterator[
     for position, cell in enumerate(predicted):
         odd = next((item for item in split_items(cell, separator) if not _INTEGER.fullmatch(item)), None)
         if odd is not None:
-            yield position, f"{show(odd)} is no whole number"
+            yield position, f"{show(odd)} is no whole number of at most 40 digits"
 
 
 @metric(

@@ -177,7 +177,7 @@ def grouped_ndcg(
     """The normalised discounted cumulative gain over queries whose candidates are scored one for each row."""
     if truth.min() < 0 or truth.max() > MAX_GAIN:
         raise PackError(f"The gain of a candidate is outside of 0 to {MAX_GAIN:g}.")
-    worth = truth if gain == "linear" else np.exp2(truth) - 1
+    worth = truth if gain == "linear" else np.expm1(truth * math.log(2))
     code = _number(query)
     ranked, best = _rank(worth, predicted, code), _rank(worth, worth, code)
 

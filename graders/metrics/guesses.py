@@ -60,7 +60,7 @@ _TRUTH = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 1))
         chance=1 / 3,
     ),
     aliases={
-        "top_k_accuracy_score": {},
+        "top_k_accuracy_score": {"k": 2},  # its default
         "top1_accuracy": {"k": 1},
         "top3_accuracy": {"k": 3},
         "top5_accuracy": {"k": 5},

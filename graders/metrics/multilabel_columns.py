@@ -37,8 +37,8 @@ _AVERAGES = (
 )
 _UNDEFINED = (
     "A row or a column without a 1 in truth and predictions has the value that zero_division says (scikit-learn's "
-    "default there is 0). Answers without any 1 are a fault of the task, but for samples, where such rows count, "
-    "unless zero_division=skip leaves them out. Integers other than 0 and 1 are refused."
+    "default there is 0). Answers without any 1 are a fault of the task; with average=samples they are only where "
+    "zero_division=skip leaves all of their rows out. Integers other than 0 and 1 are refused."
 )
 _TRIAL = Trial(
     labels=("0", "1"),

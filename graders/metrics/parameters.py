@@ -43,6 +43,8 @@ class Option:
     """The greatest number, itself allowed."""
     above: float = -math.inf
     """A number must be greater than this."""
+    needed: bool = False
+    """Whether the metric is undefined without it."""
 
 
 @dataclass(frozen=True, slots=True)

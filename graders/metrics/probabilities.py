@@ -60,7 +60,6 @@ _LN = {value: -float(np.log(value)) for value in (0.5, 0.6, 0.8, 0.9, 1e-15)}
         chance=_LN[0.5],
     ),
     aliases={
-        "log_loss_binary": {},
         "binary_log_loss": {},
         "binary_cross_entropy": {},
         "multilabel_log_loss": {},

@@ -177,11 +177,11 @@ def ndcg_at_k(
     """The normalised discounted cumulative gain of ranked lists, of which the first k items count."""
 
     def value(gains: Mapping[str, float], ranked: Sequence[str]) -> float:
-        worth = gains if gain == "linear" else {item: 2.0**own - 1 for item, own in gains.items()}
+        worth = gains if gain == "linear" else {item: math.expm1(own * math.log(2)) for item, own in gains.items()}
         best = sorted(worth.values(), reverse=True)[:k]
         ideal = math.fsum(own / math.log2(place + 1) for place, own in enumerate(best, start=1))
         found = math.fsum(worth[item] / math.log2(place + 1) for place, item in _hits(gains, ranked[:k]))
-        return found / ideal if ideal else 0.0  # 2^gain - 1 rounds to 0 for the least gains
+        return found / ideal
 
     return _mean(truth, predicted, separator, empty, value, graded=graded)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from inspect import getdoc, signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -115,8 +116,11 @@ class Metric:
                     f"Metric {self.name} takes labels that are a yes and a no, such as 0 and 1; column {target.name!r} "
                     f"has {', '.join(target.labels)}. Correct them, or choose another metric."
                 )
+        self._need_parameters()
+
+    def _need_parameters(self) -> None:
         for parameter in self.parameters:
-            if isinstance(parameter.mark, AnswerColumn) and parameter.mark.needed and parameter.name not in self.given:
+            if parameter.mark.needed and parameter.name not in self.given:
                 raise PackError(
                     f"Metric {self.name} needs the parameter {parameter.name}, {parameter.expected}: "
                     f"{parameter.mark.description}"
@@ -169,6 +173,7 @@ class Metric:
         """
         if not len(truth) or not np.array_equal(truth.ids, predicted.ids):
             raise PackError(f"Metric {self.name} needs the same ids, at least one, in truth and prediction.")
+        self._need_parameters()
         with np.errstate(all="ignore"):  # what is not finite is found below, whatever it came from
             values = [
                 float(self.function(true, found, **rest)) for _, true, found, rest in self._calls(truth, predicted)
@@ -306,7 +311,9 @@ def _stack(arrays: Sequence[Array], *, single: bool = False) -> Array | None:
 
 
 def _problem(names: tuple[str, ...], faults: list[tuple[int, str]], ids: Array) -> Problem:
-    examples = tuple(f"id {show(str(ids[row]))}: {why}" for row, why in faults[:MAX_EXAMPLES])
+    # By their ids: the order of the rows is that of the answers, and may tell of them.
+    first = nsmallest(MAX_EXAMPLES, faults, key=lambda fault: ids[fault[0]])
+    examples = tuple(f"id {show(str(ids[row]))}: {why}" for row, why in first)
     where = f"Column {show(names[0])}" if len(names) == 1 else "Target columns"
     rest = f" and {len(faults) - len(examples):,} more" if len(faults) > len(examples) else ""
     return Problem(

@@ -89,15 +89,13 @@ def concordance_index(
     ] = None,
     prediction: Annotated[
         Literal["", "risk", "time"],
-        Option("What a prediction is, which has to be said: a risk (larger is sooner) or a time (larger is later)."),
+        Option("What a prediction is: a risk (larger is sooner) or a time (larger is later).", needed=True),
     ] = "",
     time: Annotated[
         Array | None, AnswerColumn("Time of event or censoring, instead of the target column.", replaces_targets=True)
     ] = None,
 ) -> float:
     """Harrell's concordance index: the share of comparable pairs of rows that predictions put in the right order."""
-    if not prediction:
-        raise PackError("Say which way a prediction points: prediction=risk (larger is sooner) or prediction=time.")
     seen = needed(event, "event") == 1
     risk = rank_codes(predicted)
     if prediction == "time":

@@ -45,6 +45,8 @@ def adaptive_reward(
 ) -> AdaptiveReward:
     """The processed reward of the OpenRSI paper: Eq. 1 with adaptive bounds in place of the static ones.
 
+    That is the defaults; ``single`` is a rule of OpenRSI's released code.
+
     Args:
         score: The program's score as the metric gives it, or None; missing and non-finite ones get 0.
         higher_is_better: Direction of the metric.

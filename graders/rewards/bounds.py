@@ -1,7 +1,11 @@
 """The two scores between which a reward is spread: fixed ones of the task, or ones that follow what was reached.
 
 Formulas: the OpenRSI paper (Frontis-MA1), Eq. 6 (signed score), Eq. 7 (static bounds) and its rule for bounds that
-adapt. All bounds are of signed scores, so that higher is better for every metric.
+adapt, which is the mode ``top1_top16``. The other modes, `MIN_SPAN`, `MAX_SPAN` and the worst anchor of -100 are
+settings of OpenRSI's released code, not of the paper. What is done where scores tie, where only one static limit is
+known, or near the largest floats, is our own choice; where that code has a number of it, ours is the same.
+
+All bounds are of signed scores, so that higher is better for every metric.
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """From a signed score to a reward: eight shapes, and `map_score`, which picks one by its name.
 
 Every function here is monotone in the score: a better one never gets less.
+
+Only `power_clip` is a formula of the OpenRSI paper (Frontis-MA1), its Eq. 1. The other names are those of modes in
+OpenRSI's released code, of which we know no published formula, so that the shapes here are our own choice. Those of
+`power_sigmoid`, `logistic`, `margin_tanh` and `leaderboard_rank` give the numbers that we have of that code; so does
+`linear_sign`, but for a perfect loss of 0, which is the best score here. `online_percentile` and `medal_binary` were
+compared with nothing.
 """
 
 from __future__ import annotations
@@ -266,7 +272,5 @@ def _above_zero(value: float, name: str) -> None:
 
 
 def _sigmoid(x: float) -> float:
-    if x >= 0:
-        return 1.0 / (1.0 + math.exp(-x))
-    power = math.exp(x)  # of a negative number only: the other would overflow
-    return power / (1.0 + power)
+    # Each step is monotone in floats, too, which exp(x) / (1 + exp(x)) is not; beyond 709 exp would overflow.
+    return 1.0 / (1.0 + math.exp(min(-x, 709.0)))

@@ -47,7 +47,7 @@ def operator_reward(
     policy: OperatorPolicy | str = "base",
     bonus: float = GAIN_BONUS,
 ) -> OperatorReward:
-    """What a program gets that ``operator`` made (OpenRSI's rule for operators).
+    """What a program gets that ``operator`` made, by the rule of OpenRSI's released code.
 
     A draft keeps its reward. Any other program gets nothing at all where its reward is 0 or its code is that of a
     parent (blanks at the ends of lines and empty lines around do not make a difference), so that handing in a good
@@ -57,8 +57,9 @@ def operator_reward(
     - ``gate_parent``: the reward if it is better than the best parent's, else 0.
     - ``diff_parent``: the gain alone.
 
-    A negative reward is a penalty, and no policy lifts it. Where no parent's reward is known, there is nothing to
-    compare with: no gain, and the reward stays.
+    Our own choices: a negative reward is a penalty, and no policy lifts it. Of several parents the best counts. Where
+    no parent's reward is known, there is nothing to compare with: no gain, and the reward stays. Blanks do not hide a
+    copy.
 
     Args:
         reward: The program's own reward; None, NaN or infinite counts as 0.

@@ -1,4 +1,7 @@
-"""How far a program's own validation score is from its test score, and what that costs."""
+"""How far a program's own validation score is from its test score, and what that costs.
+
+The rule and its numbers are those of OpenRSI's released code, which the tests compare; we know no published formula.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from openmle_env.graders.rewards.bounds import Limits, finite
 COEFFICIENT = 0.05
 TOLERANCE = 0.12
 STEEP = 0.25
-"""The second slope of the piecewise penalty."""
+"""The second slope of the piecewise penalty, for ``steep``; the penalty is not piecewise by default."""
 WIDE_RANGE = 100.0
 """Ranges wider than this say little about a gap, so it is measured by the scores themselves."""
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MAX_CLASSES = 10_000
 """The most different values of a column that are kept."""
 
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-"""Not with leading zeros, which mean something."""
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0*)?")
+"""Also as a table writes integers once it took them for floats: 3.0. Not with leading zeros, which mean something."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Seen:
 
     rows: int = 0
     integers: bool = True
-    """Whether all cells are whole numbers."""
+    """Whether all cells are whole numbers, be they written as 3 or as 3.0."""
     numbers: bool = True
     probabilities: bool = True
     """Whether all are numbers from 0 to 1."""
@@ -71,7 +71,7 @@ class Seen:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The values, sorted, as numbers where all are: the order of rows never matters.
+        """The values, sorted, as whole numbers where all are: the order of rows never matters.
 
         Raises:
             UsageError: There are too many to be classes.
@@ -79,7 +79,9 @@ class Seen:
         if len(self.values) > MAX_CLASSES:
             raise UsageError(f"There are more than {MAX_CLASSES:,} different classes. Tell another --kind.")
         found = self.values - {""}
-        return tuple(sorted(found, key=int) if self.integers else sorted(found))
+        if not self.integers:
+            return tuple(sorted(found))
+        return tuple(str(number) for number in sorted({int(cell.partition(".")[0]) for cell in found}))
 
 
 def names(answers: Path) -> tuple[str, ...]:
@@ -122,4 +124,6 @@ def _opened(answers: Path) -> Iterator[TextReader]:
         with open_source(answers.resolve(), max_bytes=MAX_TASK_BYTES) as source:
             yield TextReader(source)
     except Refused as error:
-        raise UsageError(f"The answers {str(answers)!r} cannot be read: {error}") from None
+        # Whoever opens a file takes it for a submission, and says so.
+        what = str(error).replace("The submission ", "The file ", 1)
+        raise UsageError(f"The answers {str(answers)!r} cannot be read: {what}") from None

@@ -11,13 +11,15 @@ from openmle_env.errors import UsageError
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from openmle_env.commands.answer_cells import Seen
     from openmle_env.graders.metrics import Metric
 
 KINDS: tuple[ColumnKind, ...] = ("label", "integer", "number", "probability", "text")
+MAX_NAMES = 40
+"""The most names of columns that a message lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +89,12 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
 
     there, file = answer_cells.names(answers), answers.name
     if not told.id:
-        raise UsageError(f"Say which column names a row: --id COLUMN. {file} has {', '.join(there)}.")
+        raise UsageError(f"Say which column names a row: --id COLUMN. {file} has {some(there)}.")
     condition = Condition.parse(told.rows)
     beside = [*column_names(metric), *([condition.column] if condition.column else [])]
-    _need((told.id, *beside), there, file)
+    _need((told.id,), there, file)
+    _need(column_names(metric), there, file, what="A parameter names")
+    _need(beside, there, file)
     classes = class_column(metric)
     targets = told.targets or (told.labels if classes else _targets(metric, there, {told.id, *beside}, file))
     _refuse_twice(told.id, targets)
@@ -98,7 +102,9 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
     _need(answered, there, file)
     # Answers that are read in another way than predictions do not tell how those are read.
     telling = answered if metric.truth == "same" else ()
-    seen = answer_cells.look(answers, [told.id], [*telling, *([classes] if classes else [])], condition)
+    seen = answer_cells.look(answers, [told.id], [*answered, *([classes] if classes else [])], condition)
+    if metric.truth == "binary":
+        _need_yes_and_no(metric, {name: seen[name] for name in answered}, told)
     if classes and not targets:
         targets = seen[classes].classes
         _refuse_twice(told.id, targets)
@@ -109,10 +115,42 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
     return SubmissionSchema(id=identity, targets=columns)
 
 
-def _need(names: Sequence[str], there: Sequence[str], file: str) -> None:
+def hint(metric: Metric, told: Told) -> str:
+    """What may help where the metric does not take the targets; empty if nothing comes to mind."""
+    from openmle_env.graders.metric_words import class_parameter, replaces_targets  # numpy
+
+    if (name := class_parameter(metric)) and not replaces_targets(metric):
+        return f"Where one column of the answers holds the class, name it: --param {name}=COLUMN."
+    return "" if told.targets else "Name each column to compare with --target."
+
+
+def some(names: Sequence[str]) -> str:
+    """Names of columns for a message: all, or the first and how many there are."""
+    rest = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + rest
+
+
+def _need(names: Iterable[str], there: Sequence[str], file: str, *, what: str = "") -> None:
     for name in names:
         if name not in there:
-            raise UsageError(f"{file} has no column {name!r}; it has {', '.join(there)}.")
+            why = f"{what} the column {name!r}, and {file} has none of that name" if what else ""
+            raise UsageError(f"{why or f'{file} has no column {name!r}'}; it has {some(there)}.")
+
+
+def _need_yes_and_no(metric: Metric, answered: Mapping[str, Seen], told: Told) -> None:
+    """Refuse answers that are no yes and no, with the values, which are known to whoever runs this."""
+    from openmle_env.graders.cells import CellFault, convert  # numpy
+    from openmle_env.graders.echo import show_some  # numpy
+
+    for name, seen in answered.items():
+        found = sorted(seen.values)
+        _, faults = convert(found, Column(name=name, kind="label", labels=("0", "1")))
+        wrong = [found[row] for row in faults.get(CellFault.UNKNOWN_LABEL, ())]
+        if wrong:
+            raise UsageError(
+                f"Metric {metric.name} compares with answers that are a yes and a no, such as 1 and 0; column {name!r} "
+                f"holds {show_some(wrong, len(wrong))}. Write 1 and 0, or choose another metric. {hint(metric, told)}"
+            )
 
 
 def _refuse_twice(identity: str, targets: Sequence[str]) -> None:
@@ -129,7 +167,7 @@ def _targets(metric: Metric, there: Sequence[str], others: set[str], file: str) 
     if short or replaces_targets(metric):
         raise UsageError(
             f"Metric {metric.name} reads columns of a submission that are none of the answers: name the columns of "
-            f"the submission, in their order, with --target. {file} has {', '.join(there)}."
+            f"the submission, in their order, with --target. {file} has {some(there)}."
         )
     if not found:
         raise UsageError(f"{file} has no column to compare beside {', '.join(sorted(others))}. Name one: --target")
@@ -142,6 +180,8 @@ def _target(name: str, seen: Seen | None, told: Told, metric: Metric) -> Column:
     A yes and a no, 1 and 0 included, are labels in any spelling, and refuse a third value unless another kind is told.
     Other labels come last unless they are told, since a submission may hold a class that the answers lack.
     """
+    from openmle_env.graders.metric_words import orders_classes  # numpy
+
     kinds = metric.kinds
     if told.kind:
         chosen = next(known for known in KINDS if known == told.kind)
@@ -156,6 +196,11 @@ def _target(name: str, seen: Seen | None, told: Told, metric: Metric) -> Column:
         # Where texts are what a metric is for, an empty one is a value: a mask without pixels, an empty list.
         return Column(name=name, kind=chosen, blank=chosen == "text" and kinds[0] == "text")
     binary = ("0", "1") if metric.truth == "binary" else ()  # which are read in any spelling of a yes and a no
+    if not told.labels and orders_classes(metric) and seen is not None and not seen.integers:
+        raise UsageError(
+            f"Metric {metric.name} asks how far two classes are apart, and the order of those of column {name!r} is "
+            "not known: name them from the first to the last, such as --labels low,mid,high."
+        )
     classes = told.labels or binary or (seen.classes if seen else ())
     if not classes:
         raise UsageError(f"Which classes the column {name!r} may hold is not known: name them, --labels a,b,c.")

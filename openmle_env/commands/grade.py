@@ -13,7 +13,7 @@ from openmle_env import settings
 from openmle_env.commands import answer_columns
 from openmle_env.commands.answer_columns import KINDS
 from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, AsJson, console, emit, say
-from openmle_env.errors import UsageError
+from openmle_env.errors import PackError, UsageError
 from openmle_env.types import Fault, Part
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from openmle_env.graders.grader import Grader
     from openmle_env.graders.metrics import Metric
-    from openmle_env.types import Grade, TaskSpec
+    from openmle_env.types import Grade, SubmissionSchema, TaskSpec
 
 
 _OF_A_KIND = {"not_a_number", "not_an_integer", "out_of_range", "unknown_label"}
@@ -142,7 +142,8 @@ def _metric(name: str, given: dict[str, str]) -> Metric:
         raise type(error)(f"{error}\nParameters of {plain.name}:{lines}" if lines else str(error)) from None
 
 
-def _need_file(path: Path, advice: str) -> None:
+def _need_file(path: Path, advice: str, *, plain: bool = False) -> None:
+    """Refuse what is no file; with ``plain``, what can only be read once, too, since answers are read twice."""
     try:
         status = path.stat()
     except OSError as error:
@@ -151,6 +152,8 @@ def _need_file(path: Path, advice: str) -> None:
         raise UsageError(f"{what}. {advice}") from None
     if stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{str(path)!r} is a folder. {advice}")
+    if plain and not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"{str(path)!r} is a pipe, a device or a socket. Write the answers to a plain file first.")
 
 
 def _print(result: Grade, *, higher_is_better: bool) -> None:
@@ -181,7 +184,15 @@ def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, TaskSpec]:
     with SandboxOnDemand(None) as sandbox:
         looks = settings.load().home / LOOKS
         details = PrivateLog(private_log(task.answers))
-        grader = make_grader(task.pack, task.submission, task.answers, sandbox.get, looks_log=looks, details=details)
+        grader = make_grader(
+            task.pack,
+            task.submission,
+            task.answers,
+            sandbox.get,
+            higher_is_better=task.spec.higher_is_better,
+            looks_log=looks,
+            details=details,
+        )
         return grader.grade(submission, part), task.spec
 
 
@@ -189,16 +200,29 @@ def _by_answers(answers: Path, submission: Path, metric: Metric, told: answer_co
     from openmle_env.graders.grader import Grader  # numpy
     from openmle_env.graders.metric_words import family
 
-    _need_file(answers, "With --metric, the first argument is a file of answers.")
+    _need_file(answers, "With --metric, the first argument is a file of answers.", plain=True)
     schema = answer_columns.schema(metric, answers, told)
     why: list[str] = []
-    grader = Grader(
-        schema=schema, metric=metric, answers=answers, split="none", scored_rows=told.rows, details=why.append
-    )
-    grader.load()  # raises, where grading would only give a status
+    try:
+        grader = Grader(
+            schema=schema, metric=metric, answers=answers, split="none", scored_rows=told.rows, details=why.append
+        )
+    except PackError as error:
+        raise UsageError(f"{error} {answer_columns.hint(metric, told)}".rstrip()) from None
+    try:
+        loaded = grader.load()  # raises, where grading would only give a status
+    except PackError as error:
+        if told.targets or len(schema.targets) == 1:
+            raise
+        raise PackError(f"{error} {_found(schema)}") from None
     result = grader.grade(submission, Part.ALL)
+    if told.rows and len(loaded.positions[Part.ALL]) == len(loaded.rows):
+        every = f"Every row is scored: {told.rows!r} holds for all of them."
+        result = replace(result, warnings=(*result.warnings, every))
     if result.status.fault is Fault.TASK and why:  # whoever runs this command owns the answers
         result = replace(result, message=f"{result.message} {why[-1]}")
+    if not told.targets and any(problem.code == "wrong_columns" for problem in result.problems):
+        result = replace(result, warnings=(*result.warnings, _found(schema)))
     if not told.kind and any(problem.code in _OF_A_KIND for problem in result.problems):
         kinds = ", ".join(dict.fromkeys(target.kind for target in schema.targets))
         found = f"Targets were read as {kinds}, which the answers suggest; --kind and --labels say otherwise."
@@ -206,6 +230,11 @@ def _by_answers(answers: Path, submission: Path, metric: Metric, told: answer_co
     if result.valid and "label" in metric.kinds and family(metric) != "clustering":  # clusters have any names
         result = replace(result, warnings=(*result.warnings, *_strangers(grader, submission)))
     return result, grader.higher_is_better
+
+
+def _found(schema: SubmissionSchema) -> str:
+    columns = answer_columns.some(schema.columns[1:])
+    return f"What is compared was not told, and found in the answers: {columns}. Name each such column with --target."
 
 
 def _strangers(grader: Grader, submission: Path) -> Iterator[str]:

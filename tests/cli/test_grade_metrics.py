@@ -107,19 +107,26 @@ def test_columns_that_the_answers_lack_have_to_be_named(openmle, table):
     )  # -ln(sqrt(2) * 100)
 
 
-def test_the_order_of_rows_never_orders_the_classes(openmle, table):
+def test_the_order_of_classes_is_told_where_it_counts(openmle, table):
     lines = ["1,mid", "2,low", "3,high", "4,low"]
     submission = table("id,y", "1,low", "2,low", "3,high", "4,mid")
     options = ("--metric", "qwk", "--id", "id")
-    scores = {
-        score(openmle, table("id,y", *order), submission, *options, "--kind", "label")
+    # By the told order two squared errors of 1 in 4 rows; over all 16 pairs of truth and prediction they add up to 22.
+    told = {
+        score(openmle, table("id,y", *order), submission, *options, "--labels", "low, mid, high")
         for order in itertools.permutations(lines)
     }
-    assert len(scores) == 1
-    told = score(openmle, table("id,y", *lines), submission, *options, "--labels", "low, mid, high")
-    # By the told order two squared errors of 1 in 4 rows; over all 16 pairs of truth and prediction they add up to 22.
-    assert told == pytest.approx(1 - (2 / 4) / (22 / 16))
-    assert told not in scores
+    assert [*told] == [pytest.approx(1 - (2 / 4) / (22 / 16))]
+    for kind in ((), ("--kind", "label")):
+        refused = openmle("grade", table("id,y", *lines), submission, *options, *kind)
+        assert (refused.code, "--labels low,mid,high" in refused.stderr) == (2, True)
+    # Numbers have an order. One squared error of 1 in 4 rows; of all 16 pairs, 8 differ by 1.
+    numbers = table("id,y", "1,1", "2,1", "3,2", "4,2")
+    guesses = table("id,y", "1,1", "2,2", "3,2", "4,2")
+    assert score(openmle, numbers, guesses, *options, "--kind", "label") == 0.5
+    # Without weights, two classes are equal or not.
+    plain = ("--metric", "kappa", "--id", "id")
+    assert score(openmle, table("id,y", *lines), table("id,y", *lines), *plain) == 1.0
 
 
 def test_a_column_of_texts_may_be_blank_where_texts_are_what_the_metric_is_for(openmle, table):
@@ -161,7 +168,7 @@ def test_why_a_metric_is_undefined_is_told_to_the_owner_of_the_answers(openmle, 
         (("--metric", "accuracy", "--labels", ""), ["each class once"]),
         (("--metric", "accuracy", "--where", "y"), ["COLUMN = VALUE"]),
         (("--metric", "accuracy", "--where", "z = 1"), ["no column 'z'", "id, y"]),
-        (("--metric", "accuracy", "--param", "weight=z"), ["no column 'z'"]),
+        (("--metric", "accuracy", "--param", "weight=z"), ["parameter names the column 'z'", "id, y"]),
         (("--metric", "accuracy", "--where", "y = 1"), ["no column to compare"]),
         (("--metric", "acuracy"), ["Did you mean 'accuracy'"]),
         (("--param", "k=5"), ["go with --metric"]),
@@ -220,7 +227,8 @@ def test_a_column_of_too_many_values_holds_no_classes(openmle, table, monkeypatc
     [
         (["1", "2", "3"], "integer"),
         (["01", "2", "3"], "text"),
-        (["1.0", "2", "3"], "text"),
+        (["1.0", "2", "3"], "integer"),
+        (["1.5", "2", "3"], "text"),
         (["yes", "no", "no"], "label"),
         (["1", "0", "1"], "label"),
         (["a", "b", "a"], "text"),

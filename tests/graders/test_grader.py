@@ -309,3 +309,51 @@ def test_a_file_that_may_not_be_read(survival: SubmissionSchema, answers: Path, 
     grade = make(survival, answers).grade(path, Part.ALL)
     path.chmod(stat.S_IRUSR)
     assert grade.valid or grade.problems[0].code == "unreadable"  # root may read everything
+
+
+def test_no_refusal_tells_in_which_part_a_row_is(tmp_path: Path) -> None:
+    schema = SubmissionSchema(id=Column(name="id", kind="integer"), targets=(Column(name="y", kind="number"),))
+    path = tmp_path / "answers.csv"
+    path.write_text("id,y\n" + "".join(f"{i},{i}\n" for i in range(N)))
+    grader = Grader(schema=schema, metric="rmse", answers=path)
+    parts = grader.load().positions
+    assert len(parts[Part.VALIDATION])
+    assert len(parts[Part.TEST])
+    for huge in (int(parts[Part.VALIDATION][0]), int(parts[Part.TEST][0])):
+        cells = "".join(f"{i},{'1e200' if i == huge else 0}\n" for i in range(N))  # its square is no float
+        grades = [grader.grade(f"id,y\n{cells}".encode(), part) for part in Part]
+        assert {grade.status for grade in grades} == {ResultStatus.SUBMISSION_INVALID}
+        assert len({grade.message for grade in grades}) == 1
+
+
+def test_huge_predictions_that_a_metric_can_take_are_scored_by_part(tmp_path: Path) -> None:
+    schema = SubmissionSchema(id=Column(name="id", kind="integer"), targets=(Column(name="y", kind="number"),))
+    path = tmp_path / "answers.csv"
+    path.write_text("id,y,part\n" + "".join(f"{i},{i % 2},{'validation' if i < 8 else 'test'}\n" for i in range(N)))
+    grader = Grader(schema=schema, metric="roc_auc", answers=path, split_column="part")
+    cells = "".join(
+        f"{i},{(i % 2) * 1e300 if i < 8 else 0}\n" for i in range(N)
+    )  # right in one part, constant in the other
+    assert [grader.grade(f"id,y\n{cells}".encode(), part).score for part in (Part.VALIDATION, Part.TEST)] == [1.0, 0.5]
+
+
+@pytest.mark.parametrize("kind", ["integer", "text"])
+def test_no_message_tells_the_order_of_the_answers(tmp_path: Path, kind: str) -> None:
+    """Answers that are sorted by their target are common; which id comes first would then be a hint."""
+    ids = [f"{i * 7 % N:02}" if kind == "text" else str(i * 7 % N) for i in range(N)]
+    schema = SubmissionSchema(id=Column(name="id", kind=kind), targets=(Column(name="y", kind="number"),))  # type: ignore[arg-type]  # a literal
+
+    def messages(rows: list[str]) -> list[str]:
+        path = tmp_path / "answers.csv"
+        path.write_text("id,y\n" + "".join(f"{one},{place}\n" for place, one in enumerate(rows)))
+        grader = Grader(schema=schema, metric="rmsle", answers=path)
+        wrong = [
+            f"id,y\n{ids[3]},1\n",
+            "id,y\n" + "".join(f"{one},-1\n" for one in ids),
+            "id,y\n" + "".join(f"{one},x\n" for one in ids),
+        ]
+        grades = [grader.grade(text.encode(), Part.VALIDATION) for text in wrong]
+        assert {grade.status for grade in grades} == {ResultStatus.SUBMISSION_INVALID}
+        return [repr((grade.message, grade.problems)) for grade in grades]
+
+    assert messages(ids) == messages(sorted(ids)) == messages(ids[::-1])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmle_env.errors import PackError
-from openmle_env.graders import answers, plain_blocks, records, table
+from openmle_env.graders import answers, batches, plain_blocks, records, table
 from openmle_env.graders.grader import Grader
 from openmle_env.graders.id_index import NOT_FOUND, IdIndex, RowLookup, repeated
 from openmle_env.graders.plain_blocks import _BlockReader
@@ -69,11 +69,11 @@ def no_closer_look() -> Iterator[None]:
         yield
 
 
-def schema(kind: ColumnKind, id_kind: ColumnKind = "integer") -> SubmissionSchema:
-    labels = LABELS if kind == "label" else ()
+def schema(kind: ColumnKind, id_kind: ColumnKind = "integer", *, alone: bool = False) -> SubmissionSchema:
+    """A target of the kind; and one of numbers, unless it stands alone."""
+    y = Column(name="y", kind=kind, labels=LABELS if kind == "label" else ())
     return SubmissionSchema(
-        id=Column(name="id", kind=id_kind),
-        targets=(Column(name="y", kind=kind, labels=labels), Column(name="z", kind="number")),
+        id=Column(name="id", kind=id_kind), targets=(y,) if alone else (y, Column(name="z", kind="number"))
     )
 
 
@@ -123,6 +123,8 @@ def tables(draw: st.DrawFn) -> tuple[bytes, list[str]]:
     if rows and draw(st.booleans()):
         found[draw(st.integers(0, rows - 1))] = draw(odd | plain_ids.map(str))
     parts = {"id": found, "y": draw(columns(rows)), "z": draw(columns(rows)), "more": draw(columns(rows))}
+    for name in draw(st.sampled_from([(), (), ("more",), ("more", "z")])):
+        del parts[name]
     names = draw(st.permutations(list(parts)))
     quotes = draw(st.sampled_from(["", "", '"']))
     end = draw(st.sampled_from(["\n", "\n", "\r\n"]))
@@ -132,12 +134,13 @@ def tables(draw: st.DrawFn) -> tuple[bytes, list[str]]:
 
 
 @settings(deadline=None, max_examples=300)
-@given(tables(), st.sampled_from(KINDS), st.sampled_from(["integer", "text"]), st.sampled_from([24, 60, 1 << 20]))
-def test_blocks_and_cells_agree(
-    made: tuple[bytes, list[str]], kind: ColumnKind, id_kind: ColumnKind, size: int
-) -> None:
+@given(
+    tables(),
+    st.builds(schema, st.sampled_from(KINDS), st.sampled_from(["integer", "text"]), alone=st.booleans()),
+    st.sampled_from([24, 60, 1 << 20]),
+)
+def test_blocks_and_cells_agree(made: tuple[bytes, list[str]], wanted: SubmissionSchema, size: int) -> None:
     content, ids = made
-    wanted = schema(kind, id_kind)
     with blocks_of(None):
         exact, exactly = check(content, wanted, ids), load(content, wanted)
     with blocks_of(size):
@@ -175,12 +178,22 @@ def test_plain_files_need_no_closer_look(kind: ColumnKind, id_kind: ColumnKind, 
     assert report.predictions.cells("z") == [-1.5] * 50
 
 
+@given(st.lists(st.integers(0, 10**16 - 1) | st.integers(0, 10**9), min_size=1, max_size=20, unique=True), st.data())
+def test_digits_are_joined_to_integers(values: list[int], data: st.DataObject) -> None:
+    found = data.draw(st.permutations(values))
+    zeros = data.draw(st.integers(0, 3))
+    text = "id,y\n" + "".join(f"{'0' * zeros if value < 10**13 else ''}{value},{value}\n" for value in found)
+    with blocks_of(100), no_closer_look():
+        report = check(text.encode(), schema("integer", alone=True), map(str, values))
+    assert report.predictions is not None
+    assert report.predictions.cells("y") == values
+
+
 def test_a_block_with_a_wrong_cell_is_looked_at_alone() -> None:
     looked: list[int] = []
-    exact = plain_blocks.from_cells
 
     def from_cells(*arguments: object) -> Batch:
-        batch = exact(*arguments)  # type: ignore[arg-type]  # passed on
+        batch = batches.from_cells(*arguments)  # type: ignore[arg-type]  # passed on
         looked.append(batch.rows)
         return batch
 
@@ -381,6 +394,19 @@ def test_answers_are_read_in_blocks(tmp_path: Path, size: int | None) -> None:
     assert read.positions[Part.ALL].tolist() == scored
     assert everything_read.rows.cells("z") == [str(i / 8) for i in range(40)]
     assert list(everything_read.rows.values) == ["y", "z", "Usage", "kept"]
+
+
+@pytest.mark.parametrize("size", [None, 20])
+def test_one_column_of_the_answers_may_be_read_in_two_ways(tmp_path: Path, size: int | None) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("id,y\n" + "".join(f"{i},{i % 4}\n" for i in range(12)))
+    wanted = SubmissionSchema(id=Column(name="id", kind="integer"), targets=(Column(name="y", kind="number"),))
+    with blocks_of(size):
+        for condition, scored in (("y != 3", [0, 1, 2, 4, 5, 6, 8, 9, 10]), ("id = 7", [7])):
+            parsed = answers.Condition.parse(condition)
+            read = answers.load(path, wanted, Split(method="none"), wanted.targets, scored_rows=parsed)
+            assert read.positions[Part.ALL].tolist() == scored
+            assert read.rows.cells("y") == [float(i % 4) for i in range(12)]
 
 
 @pytest.mark.parametrize("size", [None, 20])

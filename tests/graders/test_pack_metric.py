@@ -402,6 +402,7 @@ def test_what_the_box_reports(
         (ResultStatus.TIMEOUT, "ran longer than its 7.5 seconds (metric.seconds of its pack.yaml)"),
         (ResultStatus.OUT_OF_MEMORY, "needed more memory than its 3,000 MiB (metric.memory_mb of its pack.yaml)"),
         (ResultStatus.CODE_EXECUTION_ERROR, "did not finish (code_execution_error)"),
+        (ResultStatus.SUCCESS, "The task's metric ended without a result."),
     ],
 )
 def test_limits_of_a_metric_are_the_tasks_fault_and_named(

@@ -214,7 +214,8 @@ def computed(case: dict[str, Any], **extra: Any) -> Any:
     match case["function"]:
         case "average_precision_at_k":
             truth, predicted = " ".join(given["actual"]), " ".join(given["predicted"])
-            return value("map_at_k", (truth,), (predicted,), k=given["k"])
+            # Beside a second row that scores 1, since a mean over empty true lists alone is undefined.
+            return 2 * value("map_at_k", (truth, "x"), (predicted, "x"), k=given["k"]) - 1
         case "iou_metric":
             truth, predicted = runs(given["y_true_in"]), runs(given["y_pred_in"])
             return value("map_iou", (truth,), (predicted,), shape=f"{len(given['y_true_in'])}x1", **extra)

@@ -54,6 +54,13 @@ def test_curves_by_hand() -> None:
     assert margin_tanh(1.0, UNIT, width=0.5, alpha=1.0) == pytest.approx(SIGMOID_2)
 
 
+@pytest.mark.parametrize("curve", [power_sigmoid, logistic, margin_tanh])
+@pytest.mark.parametrize("start", [-700.0, -0.5, 0.5])
+def test_not_even_the_last_digit_of_a_reward_falls_as_scores_rise(curve: Any, start: float) -> None:
+    rewards = [curve(start + step * math.ulp(start), UNIT) for step in range(300)]
+    assert rewards == sorted(rewards)
+
+
 def test_curves_tell_scores_beyond_the_bounds_apart() -> None:
     for curve in (power_sigmoid, logistic, margin_tanh):
         assert curve(-0.5, UNIT) < curve(0.0, UNIT) < curve(1.0, UNIT) < curve(1.5, UNIT)
@@ -118,7 +125,7 @@ def test_without_bounds() -> None:
     assert map_score(1.0, mode="power_clip", higher_is_better=True) == 0.0
     got = map_score(1.0, mode="power_clip", higher_is_better=False, without_bounds="sigmoid")
     assert got == pytest.approx(1 - SIGMOID_1)
-    assert map_score(-1e308, mode="logistic", higher_is_better=True, without_bounds="sigmoid") == 0.0
+    assert map_score(-1e308, mode="logistic", higher_is_better=True, without_bounds="sigmoid") < 1e-300
 
 
 @given(

@@ -92,6 +92,35 @@ def test_numbers_are_left_to_the_metric(make_pack, finished, box):
     assert schema_of(make_pack, finished, box, changes) == ("integer", [("number", ())])
 
 
+@pytest.mark.parametrize(
+    ("metric", "sample", "answers", "found"),
+    [
+        ("accuracy", ["0"] * 8, ["1", "0", "2", "1"] * 2, ("integer", ())),
+        ("roc_auc", ["0"] * 8, ["yes", "no"] * 4, ("number", ())),
+        ("log_loss", ["0.5"] * 8, ["yes", "no"] * 4, ("probability", ())),
+        ("map_at_k", ["cat"] * 8, ["dog", "cat"] * 4, ("text", ())),
+        ("kappa", ["cat"] * 8, ["dog", "cat"] * 4, ("label", ("cat", "dog"))),
+    ],
+)
+def test_a_metric_of_ours_gets_a_kind_that_it_takes(make_pack, finished, box, *, metric, sample, answers, found):
+    changes = {
+        "pack.yaml": f"metric: {{name: {metric}}}\n",
+        SAMPLE: table("id,kind", *sample),
+        ANSWERS: table("id,kind", *answers),
+    }
+    assert schema_of(make_pack, finished, box, changes)[1] == [found]
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [("qwk", "with 'labels' from first to last"), ("rmse", "looks like none of them. State 'submission' in pack.yaml")],
+)
+def test_what_cannot_be_inferred_for_a_metric_is_asked_for(make_pack, finished, box, metric, told):
+    changes = {"pack.yaml": f"metric: {{name: {metric}}}\n"}
+    with pytest.raises(PackError, match=told):
+        prepare(make_pack(finished, changes), sandbox=box)
+
+
 def test_the_answers_may_have_more_columns(make_pack, finished, box):
     changes = {ANSWERS: "Usage," + finished[ANSWERS].replace("\n", "\nPublic,")[: -len("Public,")]}
     assert schema_of(make_pack, finished, box, changes)[1] == [("label", ("cat", "dog"))]

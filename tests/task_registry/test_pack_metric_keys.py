@@ -52,7 +52,22 @@ def fault(text: str, tmp_path) -> str:
     [
         ("metric:\n  name: map_at_k\n  parameters: {k: 0}", ["line 3: metric.parameters", "k=0", "at least 1"]),
         ("metric:\n  name: map_at_k\n  parameters: {kk: 5}", ["line 3: metric.parameters", "Did you mean 'k'"]),
-        ("metric:\n  name: map_at_k\n  parameters: {k: [1, {a: 2}]}", ["line 3: metric.parameters"]),
+        (
+            "metric:\n  name: map_at_k\n  parameters: {k: [1, {a: 2}]}",
+            ["line 3: metric.parameters.k [1, {'a': 2}]: should be"],
+        ),
+        (
+            "metric:\n  name: fbeta\n  parameters: {beta: .nan}",
+            ["line 3: metric.parameters.beta nan: should be a text, a "],
+        ),
+        (
+            "metric:\n  name: fbeta\n  parameters: {beta: {a: 1}}",
+            ["line 3: metric.parameters.beta: should be a text, a "],
+        ),
+        (
+            "metric:\n  name: fbeta\n  parameters: {beta: }",
+            ["line 3: metric.parameters.beta empty: should be a text, a "],
+        ),
         ("metric:\n  name: map_at_k\n  parameters: 5", ["line 3: metric.parameters is 5", "'key: value'"]),
         ("metric:\n  name: map_at_kk\n  parameters: {k: 5}", ["line 2: metric.name", "Did you mean 'map_at_k'"]),
         ("metric: {parameters: {k: 5}}", ["line 1: metric.parameters", "the pack's own"]),
@@ -72,6 +87,7 @@ def fault(text: str, tmp_path) -> str:
     ],
 )
 def test_wrong_keys_are_named_with_their_line(tmp_path, text, told):
+    assert fault(text, tmp_path).count("\n") == 1  # one fault is one line, whatever types there might have been
     message = fault(text, tmp_path)
     assert str(tmp_path / "pack.yaml") in message
     for part in told:

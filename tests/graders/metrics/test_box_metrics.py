@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmle_env.errors import PackError
+from openmle_env.errors import PackError, UnknownNameError
 from openmle_env.graders import metrics
 from openmle_env.graders.metrics import Golden, box_reading
 
@@ -191,6 +191,25 @@ def test_faults_of_the_task(name: str, truth: str, parameters: dict[str, object]
     with pytest.raises(PackError, match=why) as caught:
         used(true, predicted)
     assert "7" not in str(caught.value)
+
+
+@pytest.mark.parametrize("box", ["1e9 1e9 1e-9 1e-9", "0 0 1e-200 1e-200", "1 1 1e-17 5"])
+def test_boxes_whose_area_vanishes_in_rounding_have_none(box: str) -> None:
+    # Their intersection over union is 0/0, so that a perfect prediction would score 0.
+    used, truth, predicted = metrics.get("box_f1").example(Golden(truth=(box,), predicted=(f"1 {box}",), score=0))
+    (problem,) = used.problems(predicted, truth)
+    assert "a box without area" in problem.message
+    with pytest.raises(PackError, match="a box without area"):
+        used(truth, predicted)
+    smallest = "0 0 5e-324 1"
+    assert value("box_f1", [smallest], [f"1 {smallest}"]) == 1.0
+
+
+@pytest.mark.parametrize("name", ["coco_map", "gwhd_map"])
+def test_names_of_other_scores_are_no_names_of_ours(name: str) -> None:
+    # COCO's own value is of 101 points and 100 boxes; the GWHD challenge averages accuracies over domains.
+    with pytest.raises(UnknownNameError):
+        metrics.get(name)
 
 
 def test_no_box_in_the_answers_leaves_average_precision_undefined() -> None:

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics as sklearn_metrics
 
+from openmle_env.errors import PackError
 from openmle_env.graders import metrics
 from openmle_env.graders.metrics import Golden
+from openmle_env.graders.metrics.clustering import MAX_CLASSES
 
 if TYPE_CHECKING:
     from openmle_env.graders.metrics.examples import Values
@@ -80,3 +82,11 @@ def test_many_clusters_take_memory_of_the_rows_only() -> None:
     truth = np.arange(200_000) % 2_000
     assert metrics.get("clustering_accuracy").function(truth, np.arange(200_000)) == 0.01
     assert metrics.get("adjusted_rand").function(truth, np.arange(200_000)) == 0.0
+
+
+def test_more_classes_than_can_be_matched_are_a_fault_of_the_task() -> None:
+    truth = np.arange(MAX_CLASSES + 1)
+    function = metrics.get("clustering_accuracy").function
+    assert function(truth[1:], truth[1:]) == 1.0
+    with pytest.raises(PackError, match="adjusted_rand or nmi"):
+        function(truth, np.zeros_like(truth))

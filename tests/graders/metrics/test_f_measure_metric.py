@@ -1,18 +1,20 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import fbeta_score
+from sklearn.metrics import fbeta_score, precision_score, recall_score
 
 from openmle_env.errors import PackError, UsageError
 from openmle_env.graders import metrics
 from openmle_env.graders.metrics import Golden
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openmle_env.graders.metrics.examples import Values
     from openmle_env.types import ColumnKind
 
@@ -49,6 +51,32 @@ def test_agrees_with_scikit_learn(seed: int, average: str, beta: float) -> None:
         assert fbeta(*given, beta=beta, average=average, labels="2,1") == pytest.approx(subset)
 
 
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("average", ["binary", "macro", "micro", "weighted"])
+@pytest.mark.parametrize(("name", "function"), [("precision", precision_score), ("recall", recall_score)])
+def test_precision_and_recall_agree_with_scikit_learn(
+    seed: int, average: str, name: str, function: Callable[..., float]
+) -> None:
+    rng = np.random.default_rng(seed)
+    classes = 2 if average == "binary" else 5
+    # One class is never predicted, and, unless there are two only, one is predicted that the truth does not hold.
+    truth = np.concatenate(([1, 2 % classes], rng.integers(0, min(classes, 4), 12)))
+    predicted = rng.integers(1, classes, 14)
+    expected = function(truth, predicted, average=average, zero_division=0)
+    given = (truth.tolist(), predicted.tolist())
+    assert fbeta(*given, name=name, average=average) == pytest.approx(expected)
+    assert fbeta(*given, "label", tuple("9876543210"), name, average=average, positive="1") == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=15))
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+def test_precision_and_recall_are_the_limits_of_fbeta(average: str, pairs: list[tuple[int, int]]) -> None:
+    truth, predicted = zip(*pairs, strict=True)
+    for name, beta in (("precision", 0.001), ("recall", 1000)):
+        limit = fbeta(truth, predicted, beta=beta, average=average)
+        assert fbeta(truth, predicted, name=name, average=average) == pytest.approx(limit, abs=1e-4)
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=15))
 def test_micro_over_all_classes_is_accuracy(pairs: list[tuple[int, int]]) -> None:
     truth, predicted = zip(*pairs, strict=True)
@@ -65,6 +93,9 @@ def test_micro_over_all_classes_is_accuracy(pairs: list[tuple[int, int]]) -> Non
         ("integer", (), (1, 1, 0), (1, 0, 0)),
         ("integer", (), (1, 1, 0), (1, 7, 0)),
         ("integer", (), (1, 1, 2), (1, 2, 2)),
+        ("text", (), ("yes", "yes"), ("yes", "perhaps")),
+        ("text", (), ("yes", "yes"), ("yes", "no")),
+        ("label", ("yes", "no", "perhaps"), ("yes", "yes"), ("perhaps", "yes")),
     ],
 )
 def test_the_positive_class_is_the_yes_or_the_1(
@@ -75,7 +106,12 @@ def test_the_positive_class_is_the_yes_or_the_1(
 
 @pytest.mark.parametrize(
     ("kind", "classes", "truth"),
-    [("text", (), ("a", "b")), ("integer", (), (0, 1, 2)), ("label", ("a", "b", "c"), ("a", "b", "c"))],
+    [
+        ("text", (), ("a", "b")),
+        ("text", (), ("no", "no")),
+        ("integer", (), (0, 1, 2)),
+        ("label", ("a", "b", "c"), ("a", "b", "c")),
+    ],
 )
 def test_no_positive_class_by_itself(kind: ColumnKind, classes: tuple[str, ...], truth: Values) -> None:
     with pytest.raises(PackError, match="parameter positive"):
@@ -93,7 +129,7 @@ def test_no_positive_class_by_itself(kind: ColumnKind, classes: tuple[str, ...],
 )
 @pytest.mark.parametrize("predicted", [("spam", "ham"), ("ham", "spma")])
 def test_a_class_that_the_truth_does_not_hold_is_the_tasks_fault_whatever_was_predicted(
-    parameters: dict[str, object], predicted: tuple[str, str]
+    parameters: dict[str, Any], predicted: tuple[str, str]
 ) -> None:
     with pytest.raises(PackError, match="'spma'"):
         fbeta(("spam", "ham"), predicted, "text", **parameters)
@@ -114,5 +150,11 @@ def test_several_targets_are_averaged() -> None:
 
 
 def test_beta_is_above_zero() -> None:
-    with pytest.raises(UsageError, match="greater than 0"):
-        metrics.get("fbeta", {"beta": 0})
+    for beta in (0, 1e-200):  # of the latter, the square is 0
+        with pytest.raises(UsageError, match=r"at least 0\.001"):
+            metrics.get("fbeta", {"beta": beta})
+
+
+def test_the_average_over_rows_has_other_metrics() -> None:
+    with pytest.raises(UsageError, match=r"samples, is that of multilabel_fbeta .* and multilabel_columns_fbeta"):
+        metrics.get("fbeta", {"average": "samples"})

@@ -97,3 +97,8 @@ def test_a_list_that_is_too_long_is_refused() -> None:
     [problem] = used.problems(found, true)
     assert problem.count == 1
     assert "write less" in problem.message
+
+
+def test_the_name_in_scikit_learn_has_its_default() -> None:
+    assert metrics.get("top_k_accuracy_score").given == {"k": 2}
+    assert metrics.get("top_k_accuracy_score", {"k": 3}).given == {"k": 3}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmle_env.errors import PackError
+from openmle_env.errors import PackError, UnknownNameError
 from openmle_env.graders import metrics
 from openmle_env.graders.metrics import Golden, images
 from openmle_env.types import ResultStatus
@@ -157,3 +157,9 @@ def test_the_noise_ratio_of_images_and_of_their_pixels_together() -> None:
     )
     used, true, found = metrics.get("psnr").example(golden)
     assert used(true, found) == pytest.approx((20 + 0) / 2)
+
+
+def test_the_name_of_another_similarity_is_no_name_of_ours() -> None:
+    # scikit-image's function of this name has a flat window of 7 x 7 pixels and sample statistics, as it stands.
+    with pytest.raises(UnknownNameError):
+        metrics.get("structural_similarity")

@@ -237,3 +237,19 @@ def test_perplexity_is_the_exponential_of_the_log_loss() -> None:
     logs = [math.log(p) for p in chosen]
     expected = math.exp(value("multiclass_log_loss", example(one_hot, predicted)))
     assert value("perplexity", example((), logs)) == pytest.approx(expected)
+
+
+def test_numbers_of_tokens_do_not_overflow() -> None:
+    golden = example((), [-1.0, -1e308], {"n": [2**62, 2**62]}, tokens="n")
+    assert value("perplexity", golden) == pytest.approx(1e50)  # half of the tokens are as improbable as can be
+
+
+def test_votes_do_not_overflow() -> None:
+    golden = example([(1e308, 1e308)], [(0.25, 0.75)])
+    assert value("kl_divergence", golden) == pytest.approx(-(math.log(0.5) + math.log(1.5)) / 2)
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("kl_divergence", "clip"), ("probabilistic_fbeta", "beta")])
+def test_parameters_that_would_overflow(name: str, parameter: str) -> None:
+    with pytest.raises(UsageError, match=parameter):
+        metrics.get(name, {parameter: 5e-324})

@@ -116,8 +116,10 @@ def test_an_item_may_hold_a_colon() -> None:
     assert scored("ndcg_at_k", ["x:1:3 y:1"], ["x:1 y"], graded=True) == 1
 
 
-def test_gains_that_round_to_nothing_are_no_error() -> None:
-    assert scored("ndcg_at_k", ["a:1e-320"], ["a"], graded=True, gain="exponential") == 0
+@pytest.mark.parametrize("gain", [5e-324, 1e-17])
+def test_the_least_gains_are_gains(gain: float) -> None:
+    assert scored("ndcg_at_k", [f"a:{gain}"], ["a"], graded=True, gain="exponential") == 1
+    assert grouped("grouped_ndcg", [gain, 0], [1, 0], gain="exponential") == 1
 
 
 def one_order(name: str, gains: list[float], k: int) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from openmle_env.errors import PackError
+from openmle_env.errors import PackError, UnknownNameError
 from openmle_env.graders import metrics
 from openmle_env.graders.rows import Rows
 from openmle_env.types import Column, ResultStatus
@@ -102,3 +102,9 @@ def test_groups_have_to_be_named(compute: Compute) -> None:
         compute("group_log_mae", (1, 2), (1, 2))
     with pytest.raises(PackError, match="needs the parameter group"):
         metrics.get("group_log_mae").function(np.ones(2), np.ones(2))
+
+
+def test_no_name_promises_to_leave_rows_out() -> None:
+    # Which rows are scored is said by the task, not by the metric.
+    with pytest.raises(UnknownNameError):
+        metrics.get("mae_masked")

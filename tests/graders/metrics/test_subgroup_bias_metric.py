@@ -84,3 +84,13 @@ def test_an_order_that_is_wrong_within_a_group_has_a_power_mean_of_zero() -> Non
     score = value(np.array([1, 0, 1, 0]), np.array([0, 1, 5, 0]), {"a": [1, 1, 0, 0]})
     assert math.isfinite(score)
     assert score == pytest.approx((0.625 + 0 + 1 + 0.5) / 4)
+
+
+def test_the_lower_the_power_the_nearer_is_its_mean_to_the_least_value() -> None:
+    truth = np.array([1, 0, 0, 1, 0, 1, 0])
+    groups = {"a": [1, 1, 1, 0, 0, 0, 0], "b": [0, 0, 0, 1, 1, 0, 0]}
+    scores = np.array([4, 5, 2, 8, 2, 7, 3])
+    far, farther = (value(truth, scores, groups, overall_weight=0, power=power) for power in (-1e3, -1e6))
+    # Within group a, 1 of 2 pairs is in order; in all other sets, all are.
+    assert far == pytest.approx((0.5 + 1 + 1) / 3, rel=1e-3)
+    assert farther == pytest.approx((0.5 + 1 + 1) / 3, rel=1e-6)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from openmle_env.errors import PackError
 from openmle_env.graders import metrics
 from openmle_env.graders.metrics import Golden
+from openmle_env.graders.metrics import bleu as bleu_module
 from openmle_env.graders.metrics.tokens import MAX_CHARACTERS, answer_words, ascii_words
 
 NAMES = ("jaccard_words", "exact_match", "squad_f1", "rouge_l", "rouge_n", "bleu", "chrf")
@@ -24,7 +25,9 @@ def scored(name: str, truth: list[str], predicted: list[str], **parameters: obje
     return used(true, found)
 
 
-sentences = st.lists(st.sampled_from(["the", "The", "cat", "sat,", "on", "a", "1.5", "Hund"]), max_size=9).map(" ".join)
+sentences = st.lists(
+    st.sampled_from(["the", "The", "cat", "sat,", "on", "a", "(a", "b.", "1.5", "Hund"]), max_size=9
+).map(" ".join)
 corpora = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=4)
 real = corpora.filter(lambda rows: any(true for true, _ in rows))
 
@@ -48,6 +51,19 @@ def test_bleu_of_a_corpus_of_sentences_is_that_of_sacrebleus_defaults() -> None:
     truth = ["The dog bit the man.", "It was not unexpected.", "The man bit him first, on 5.5."]
     predicted = ["The dog bit the guy.", "It was unexpected.", "The man had bitten him first on 5.5."]
     assert scored("bleu", truth, predicted) == pytest.approx(corpus_bleu(predicted, [truth]).score / 100, rel=1e-12)
+
+
+@pytest.mark.parametrize("limit", ["_BATCH_ROWS", "_BATCH_CHARACTERS"])
+@pytest.mark.parametrize("level", ["corpus", "sentence"])
+def test_the_batches_of_bleu_hold_each_row_once(level: str, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = [f"row {number} of the whole text" for number in range(23)]
+    predicted = [f"row {number} of a text" for number in range(23)]
+    expected = scored("bleu", truth, predicted, level=level)
+    monkeypatch.setattr(bleu_module, limit, 5 if limit == "_BATCH_ROWS" else 100)
+    assert scored("bleu", truth, predicted, level=level) == pytest.approx(expected, rel=1e-12)
+    batches = list(bleu_module._batches([[text] for text in truth], predicted))
+    assert len(batches) > 3
+    assert [row for rows in batches for row in range(23)[rows]] == list(range(23))
 
 
 def test_sentence_bleu_is_the_mean_of_sentences() -> None:
