@@ -167,17 +167,19 @@ class _BlockReader:
     def batch(self, block: bytes) -> Batch | None:
         """The rows of a block; None where it is not plain."""
         width = len(self.header)
-        if self.only_numbers:
-            places = {column: self.header.index(column.name) for column in self.numeric}
-            arrays = read_nothing_else(block, width, places)
-            if arrays is not None:
-                keys = arrays[self.plan.id]
-                return Batch(rows=len(keys), keys=keys, values=[arrays[column] for column in self.plan.columns])
-        if b"\r" in block or b'"' in block:
+        first = block[: block.index(b"\n")]
+        dressed = b"\r" in first or b'"' in first
+        quick = None if dressed else self._quick(block)
+        if quick is not None:
+            return quick
+        if dressed or b"\r" in block or b'"' in block:
             plain = _undressed(block)
             if plain is None:
                 return None
             block = plain
+            quick = self._quick(block)
+            if quick is not None:
+                return quick
         rest = block.translate(None, DIGITS)
         shape = rest.translate(None, _SEPARATORS)
         if shape != (b"," * (width - 1) + b"\n") * (len(shape) // width):
@@ -193,6 +195,17 @@ class _BlockReader:
                 return None  # pandas would take a mark in the first cell for one of the file
         rows = len(shape) // width
         return self._arrays(block, rest, rows) or from_cells(self.plan, self._cells(block, self.plan.names))
+
+    def _quick(self, block: bytes) -> Batch | None:
+        """The rows of a block of nothing but numbers; None where it may be anything else."""
+        if not self.only_numbers:
+            return None
+        places = {column: self.header.index(column.name) for column in self.numeric}
+        arrays = read_nothing_else(block, len(self.header), places)
+        if arrays is None:
+            return None
+        keys = arrays[self.plan.id]
+        return Batch(rows=len(keys), keys=keys, values=[arrays[column] for column in self.plan.columns])
 
     def _cells(self, block: bytes, names: Sequence[str]) -> list[list[str]]:
         cells = block.decode().replace("\n", ",").split(",")

@@ -214,7 +214,7 @@ def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path, metri
     train = _read(pack, train_path, "public/train.csv", wanted=(name,)).columns if train_path.exists() else {}
     labels = {label for cell in train.get(name, ()) if (label := cell.strip())}
     if "label" in taken and len(labels) <= MAX_LABELS and cells <= labels:
-        if metric is not None and orders_classes(metric):
+        if metric is not None and orders_classes(metric) and len(labels) > 2:
             raise PackError(
                 f"{pack.slug}: metric {metric.name} asks how far two classes are apart, and the order of those of "
                 f"column {name!r} is not known. State 'submission' in pack.yaml, with 'labels' from first to last."

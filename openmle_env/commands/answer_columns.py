@@ -196,7 +196,8 @@ def _target(name: str, seen: Seen | None, told: Told, metric: Metric) -> Column:
         # Where texts are what a metric is for, an empty one is a value: a mask without pixels, an empty list.
         return Column(name=name, kind=chosen, blank=chosen == "text" and kinds[0] == "text")
     binary = ("0", "1") if metric.truth == "binary" else ()  # which are read in any spelling of a yes and a no
-    if not told.labels and orders_classes(metric) and seen is not None and not seen.integers:
+    ordered = seen is None or seen.integers or len(seen.classes) < 3  # two are equally far apart either way
+    if not told.labels and orders_classes(metric) and not ordered:
         raise UsageError(
             f"Metric {metric.name} asks how far two classes are apart, and the order of those of column {name!r} is "
             "not known: name them from the first to the last, such as --labels low,mid,high."

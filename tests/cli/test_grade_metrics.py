@@ -124,7 +124,9 @@ def test_the_order_of_classes_is_told_where_it_counts(openmle, table):
     numbers = table("id,y", "1,1", "2,1", "3,2", "4,2")
     guesses = table("id,y", "1,1", "2,2", "3,2", "4,2")
     assert score(openmle, numbers, guesses, *options, "--kind", "label") == 0.5
-    # Without weights, two classes are equal or not.
+    # Two classes are equally far apart in either order.
+    assert score(openmle, table("id,y", "1,a", "2,b"), table("id,y", "1,a", "2,b"), *options) == 1.0
+    # Without weights, classes are equal or not.
     plain = ("--metric", "kappa", "--id", "id")
     assert score(openmle, table("id,y", *lines), table("id,y", *lines), *plain) == 1.0
 

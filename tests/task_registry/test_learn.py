@@ -116,7 +116,8 @@ def test_a_metric_of_ours_gets_a_kind_that_it_takes(make_pack, finished, box, *,
     [("qwk", "with 'labels' from first to last"), ("rmse", "looks like none of them. State 'submission' in pack.yaml")],
 )
 def test_what_cannot_be_inferred_for_a_metric_is_asked_for(make_pack, finished, box, metric, told):
-    changes = {"pack.yaml": f"metric: {{name: {metric}}}\n"}
+    train = finished[TRAIN] + "99,1,emu\n"
+    changes = {"pack.yaml": f"metric: {{name: {metric}}}\n", TRAIN: train}
     with pytest.raises(PackError, match=told):
         prepare(make_pack(finished, changes), sandbox=box)
 
