@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from openmle_env.errors import PackError, UsageError
-from openmle_env.graders.batches import Batch, Plan
-from openmle_env.graders.cells import check_schema
-from openmle_env.graders.id_index import IdIndex, as_ids, wrong_id
-from openmle_env.graders.reading import read_columns
+from openmle_env.graders.loading.batches import Batch, Plan
+from openmle_env.graders.loading.cells import check_schema
+from openmle_env.graders.loading.id_index import IdIndex, as_ids, wrong_id
+from openmle_env.graders.loading.reading import read_columns
+from openmle_env.graders.loading.source import MAX_TASK_BYTES, Refused, Source, open_source
+from openmle_env.graders.loading.table import TextReader
 from openmle_env.graders.rows import Array, Rows
-from openmle_env.graders.source import MAX_TASK_BYTES, Refused, Source, open_source
 from openmle_env.graders.split import divide
-from openmle_env.graders.table import TextReader
 from openmle_env.types import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from openmle_env.graders.cells import CellFault
+    from openmle_env.graders.loading.cells import CellFault
     from openmle_env.graders.split import Split
     from openmle_env.types import Part, SubmissionSchema
 

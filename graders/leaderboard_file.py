@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
 from openmle_env.graders.echo import show, show_some
+from openmle_env.graders.loading.table import Refused, read_bytes, read_table
 from openmle_env.graders.medals import Leaderboard
-from openmle_env.graders.table import Refused, read_bytes, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def read_leaderboard(
     Teams whose score is blank are left out, and counted in the board's ``notes``.
 
     Args:
-        path: The file, read by the rules for submissions (`openmle_env.graders.table`).
+        path: The file, read by the rules for submissions (`openmle_env.graders.loading.table`).
         higher_is_better: Direction of the metric, from the task.
         column: Name of the score column; by default ``score``, in any case.
         cap: As for `Leaderboard`.

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from openmle_env.graders import problems as tell
-from openmle_env.graders.batches import MAX_HINTS, Alignment, Findings, Plan, Wrong, collect
-from openmle_env.graders.cells import check_schema
-from openmle_env.graders.id_index import IdIndex, repeated
-from openmle_env.graders.reading import read_columns
+from openmle_env.graders.loading import problems as tell
+from openmle_env.graders.loading.batches import MAX_HINTS, Alignment, Findings, Plan, Wrong, collect
+from openmle_env.graders.loading.cells import check_schema
+from openmle_env.graders.loading.id_index import IdIndex, repeated
+from openmle_env.graders.loading.reading import read_columns
+from openmle_env.graders.loading.source import MAX_BYTES, Refused, open_source
+from openmle_env.graders.loading.table import TextReader
 from openmle_env.graders.rows import Rows
-from openmle_env.graders.source import MAX_BYTES, Refused, open_source
-from openmle_env.graders.table import TextReader
 from openmle_env.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from openmle_env.graders.batches import Placed
+    from openmle_env.graders.loading.batches import Placed
     from openmle_env.graders.rows import Array
     from openmle_env.types import Artifact, SubmissionSchema
 

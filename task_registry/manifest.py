@@ -147,7 +147,7 @@ def describe(name: str, path: Path) -> PreparedFile:
 
 
 def _count_rows(path: Path) -> int:
-    """Records without the header, in one pass of constant memory, by the rules of `openmle_env.graders.table`.
+    """Records without the header, in one pass of constant memory, by the rules of `openmle_env.graders.loading.table`.
 
     A record ends with CRLF, LF or CR outside of quotes; wholly empty lines are none.
     """

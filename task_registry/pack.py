@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from openmle_env.graders.cells import check_schema
+from openmle_env.graders.loading.cells import check_schema
 from openmle_env.types import Column, ColumnKind, Limits, ResultStatus, SubmissionSchema
 
 if TYPE_CHECKING:

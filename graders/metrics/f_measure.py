@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from openmle_env.errors import PackError
-from openmle_env.graders.cells import yes_and_no
+from openmle_env.graders.loading.cells import yes_and_no
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.parameters import Option
 from openmle_env.graders.metrics.registry import metric

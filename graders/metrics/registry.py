@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from openmle_env.errors import PackError, UsageError
-from openmle_env.graders.cells import convert, yes_and_no
 from openmle_env.graders.echo import MAX_EXAMPLES, show
+from openmle_env.graders.loading.cells import convert, yes_and_no
 from openmle_env.graders.metrics.parameters import AnswerColumn, Parameter, bind, declared
 from openmle_env.graders.rows import Array, Rows
 from openmle_env.graders.scored import Scored
@@ -117,6 +117,7 @@ class Metric:
                     f"has {', '.join(target.labels)}. Correct them, or choose another metric."
                 )
         self._need_parameters()
+        self.truth_columns(schema)
 
     def _need_parameters(self) -> None:
         for parameter in self.parameters:
@@ -127,19 +128,31 @@ class Metric:
                 )
 
     def truth_columns(self, schema: SubmissionSchema) -> tuple[Column, ...]:
-        """The columns that it needs of the answers, and how their cells are read."""
+        """The columns that it needs of the answers, and how their cells are read.
+
+        Raises:
+            PackError: A column would have to be read in two ways.
+        """
         columns: dict[str, Column] = {}
         replaced = False
         for parameter in self.parameters:
             if isinstance(parameter.mark, AnswerColumn) and parameter.name in self.given:
                 given = self.given[parameter.name]
                 for name in given if parameter.mark.many else (given,):
-                    columns[name] = _side_column(name, parameter.mark, schema)
+                    self._add(columns, _side_column(name, parameter.mark, schema))
                 replaced |= parameter.mark.replaces_targets
         if not replaced:
             for target in schema.targets[: self.answered]:
-                columns[target.name] = self._truth_column(target)
+                self._add(columns, self._truth_column(target))
         return tuple(columns.values())
+
+    def _add(self, columns: dict[str, Column], column: Column) -> None:
+        before = columns.setdefault(column.name, column)
+        if (before.kind, before.labels) != (column.kind, column.labels):
+            raise PackError(
+                f"Metric {self.name} would read the column {column.name!r} of the answers as {before.kind} and as "
+                f"{column.kind}: it is a target, or two parameters name it. Name another column."
+            )
 
     def _truth_column(self, target: Column) -> Column:
         if self.truth == "same":

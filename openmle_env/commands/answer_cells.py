@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openmle_env.graders.answers import Condition
-    from openmle_env.graders.table import TextReader
+    from openmle_env.graders.loading.table import TextReader
     from openmle_env.types import ColumnKind
 
 MAX_CLASSES = 10_000
@@ -65,7 +65,7 @@ class Seen:
             case "text":
                 return True
             case "label":
-                from openmle_env.graders.cells import yes_and_no  # numpy
+                from openmle_env.graders.loading.cells import yes_and_no  # numpy
 
                 return bool(yes_and_no(self.values))
 
@@ -116,8 +116,8 @@ def look(answers: Path, everywhere: Iterable[str], scored: Iterable[str], condit
 
 @contextlib.contextmanager
 def _opened(answers: Path) -> Iterator[TextReader]:
-    from openmle_env.graders.source import MAX_TASK_BYTES, open_source  # numpy
-    from openmle_env.graders.table import Refused, TextReader
+    from openmle_env.graders.loading.source import MAX_TASK_BYTES, open_source  # numpy
+    from openmle_env.graders.loading.table import Refused, TextReader
 
     try:
         # Links are followed here: the file is the task's, and caches keep theirs behind links.

@@ -139,8 +139,8 @@ def _need(names: Iterable[str], there: Sequence[str], file: str, *, what: str = 
 
 def _need_yes_and_no(metric: Metric, answered: Mapping[str, Seen], told: Told) -> None:
     """Refuse answers that are no yes and no, with the values, which are known to whoever runs this."""
-    from openmle_env.graders.cells import CellFault, convert  # numpy
     from openmle_env.graders.echo import show_some  # numpy
+    from openmle_env.graders.loading.cells import CellFault, convert  # numpy
 
     for name, seen in answered.items():
         found = sorted(seen.values)

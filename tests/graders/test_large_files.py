@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmle_env.errors import PackError
-from openmle_env.graders import answers, batches, plain_blocks, records, table
+from openmle_env.graders import answers
 from openmle_env.graders.grader import Grader
-from openmle_env.graders.id_index import NOT_FOUND, IdIndex, RowLookup, repeated
-from openmle_env.graders.plain_blocks import _BlockReader
-from openmle_env.graders.source import MAX_BYTES, Refused, open_source
+from openmle_env.graders.loading import batches, plain_blocks, records, table
+from openmle_env.graders.loading.id_index import NOT_FOUND, IdIndex, RowLookup, repeated
+from openmle_env.graders.loading.plain_blocks import _BlockReader
+from openmle_env.graders.loading.source import MAX_BYTES, Refused, open_source
+from openmle_env.graders.loading.table import TextReader, read_table
 from openmle_env.graders.split import Split
 from openmle_env.graders.submission import check, load
-from openmle_env.graders.table import TextReader, read_table
 from openmle_env.types import Column, ColumnKind, Part, SubmissionSchema
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from openmle_env.graders.batches import Batch
+    from openmle_env.graders.loading.batches import Batch
     from openmle_env.graders.rows import Rows
     from openmle_env.graders.submission import Loaded, Report
 

@@ -247,3 +247,10 @@ def test_golden_examples_build_their_rows() -> None:
     )
     assert np.array_equal(truth.ids, predicted.ids)
     assert truth.values["target"].tolist() == [1, 2]
+
+
+def test_a_column_is_read_in_one_way() -> None:
+    labels = Column(name="y", kind="label", labels=("a", "b"))
+    schema = SubmissionSchema(id=Column(name="id", kind="integer"), targets=(labels,))
+    with pytest.raises(PackError, match="the column 'y' of the answers as number and as label"):
+        metrics.get("accuracy", {"weight": "y"}).truth_columns(schema)

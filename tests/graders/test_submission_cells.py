@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmle_env.errors import PackError
-from openmle_env.graders.cells import CellFault, canonical_id, check_schema, convert
+from openmle_env.graders.loading.cells import CellFault, canonical_id, check_schema, convert
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 
 BLANK, INFINITE, WORD, FRACTION, HUGE, RANGE, LABEL = CellFault

@@ -145,8 +145,8 @@ def test_a_row_of_zeros_is_refused(name: str) -> None:
 def test_rows_that_do_not_add_to_one_are_refused_where_the_task_says_so() -> None:
     golden = example([(1, 0), (1, 0), (1, 0)], [(0.7, 0.4), (0.7, 0.3000000001), (0, 0)], rescale=False)
     assert faults("multiclass_log_loss", golden) == (
-        "id '2': the probabilities of the row are all 0",
         "id '0': the probabilities of the row do not add to 1",
+        "id '2': the probabilities of the row are all 0",
     )
     unscaled = example([(1, 0)], [(0.5, 0.4999999)], rescale=False)
     assert value("multiclass_log_loss", unscaled) == math.log(2)

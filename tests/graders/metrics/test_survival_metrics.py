@@ -58,7 +58,7 @@ def test_no_comparable_pair_is_a_fault_of_the_task(compute: Compute) -> None:
 
 
 def test_the_direction_has_to_be_said(compute: Compute) -> None:
-    with pytest.raises(PackError, match="which way"):
+    with pytest.raises(PackError, match="needs the parameter prediction"):
         compute("concordance_index", (1, 2), (1, 2), event="e", answers={"e": (1, 1)})
     for_risk = metrics.get("concordance_index_censored")
     assert for_risk.given == {"prediction": "risk"}

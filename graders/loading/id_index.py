@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from openmle_env.errors import PackError
-from openmle_env.graders.cells import canonical_ids
 from openmle_env.graders.echo import show
+from openmle_env.graders.loading.cells import canonical_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

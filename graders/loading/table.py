@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from openmle_env.graders.echo import show, show_some
-from openmle_env.graders.records import Records
-from openmle_env.graders.source import MAX_BYTES, MAX_TASK_BYTES, Refused, Source, read_bytes, refuse
+from openmle_env.graders.loading.records import Records
+from openmle_env.graders.loading.source import MAX_BYTES, MAX_TASK_BYTES, Refused, Source, read_bytes, refuse
 from openmle_env.types import Problem
 
 if TYPE_CHECKING:

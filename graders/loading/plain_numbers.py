@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from openmle_env.graders.cells import MAX_NUMBER_CHARACTERS, convert
+from openmle_env.graders.loading.cells import MAX_NUMBER_CHARACTERS, convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from openmle_env.graders.block_layout import BlockLayout
+    from openmle_env.graders.loading.block_layout import BlockLayout
     from openmle_env.graders.rows import Array
     from openmle_env.types import Column
 

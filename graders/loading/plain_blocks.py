@@ -16,18 +16,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from openmle_env.graders.batches import Batch, from_cells
-from openmle_env.graders.block_layout import BlockLayout, LabelReader
-from openmle_env.graders.cells import canonical_ids, convert
-from openmle_env.graders.plain_numbers import DIGITS, NUMERIC, read_nothing_else, read_numbers
-from openmle_env.graders.source import Refused, Source
-from openmle_env.graders.table import TextReader
+from openmle_env.graders.loading.batches import Batch, from_cells
+from openmle_env.graders.loading.block_layout import BlockLayout, LabelReader
+from openmle_env.graders.loading.cells import canonical_ids, convert
+from openmle_env.graders.loading.plain_numbers import DIGITS, NUMERIC, read_nothing_else, read_numbers
+from openmle_env.graders.loading.source import Refused, Source
+from openmle_env.graders.loading.table import TextReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from openmle_env.graders.batches import Plan
+    from openmle_env.graders.loading.batches import Plan
     from openmle_env.graders.rows import Array
     from openmle_env.types import Column
 

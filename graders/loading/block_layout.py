@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from openmle_env.graders.cells import convert
-from openmle_env.graders.id_index import MAX_ID_BYTES, RowLookup, key_text, text_words
+from openmle_env.graders.loading.cells import convert
+from openmle_env.graders.loading.id_index import MAX_ID_BYTES, RowLookup, key_text, text_words
 
 if TYPE_CHECKING:
     from openmle_env.graders.rows import Array

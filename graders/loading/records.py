@@ -8,12 +8,12 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from openmle_env.graders.source import refuse
+from openmle_env.graders.loading.source import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openmle_env.graders.source import Refused, Source
+    from openmle_env.graders.loading.source import Refused, Source
 
 MAX_FIELDS = 10_000
 """The most fields of one row; a wider one is refused before it takes memory."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from openmle_env.graders import plain_blocks
-from openmle_env.graders.batches import Batch, from_cells
-from openmle_env.graders.source import refuse
-from openmle_env.graders.table import TextReader
+from openmle_env.graders.loading import plain_blocks
+from openmle_env.graders.loading.batches import Batch, from_cells
+from openmle_env.graders.loading.source import refuse
+from openmle_env.graders.loading.table import TextReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openmle_env.graders.batches import Plan
-    from openmle_env.graders.source import Source
+    from openmle_env.graders.loading.batches import Plan
+    from openmle_env.graders.loading.source import Source
 
 Kept = TypeVar("Kept")
 

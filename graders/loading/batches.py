@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from openmle_env.graders.cells import CellFault, array_type, canonical_ids, convert
 from openmle_env.graders.echo import MAX_EXAMPLES
-from openmle_env.graders.id_index import NOT_FOUND, as_ids, key_text
+from openmle_env.graders.loading.cells import CellFault, array_type, canonical_ids, convert
+from openmle_env.graders.loading.id_index import NOT_FOUND, as_ids, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openmle_env.graders.id_index import IdIndex
+    from openmle_env.graders.loading.id_index import IdIndex
     from openmle_env.graders.rows import Array
     from openmle_env.types import Column
 

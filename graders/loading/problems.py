@@ -6,14 +6,14 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from openmle_env.graders.cells import CellFault
 from openmle_env.graders.echo import MAX_EXAMPLES, show, show_some
+from openmle_env.graders.loading.cells import CellFault
 from openmle_env.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from openmle_env.graders.batches import Findings, Wrong, WrongCells
+    from openmle_env.graders.loading.batches import Findings, Wrong, WrongCells
     from openmle_env.types import Column, SubmissionSchema
 
 MAX_PROBLEMS = 20
