@@ -46,6 +46,8 @@ class Rows:
     def take(self, positions: Sequence[int] | Array) -> Rows:
         """The rows at ``positions``, in that order."""
         chosen = np.asarray(positions, dtype=np.intp)
+        if len(chosen) == len(self) and np.array_equal(chosen, np.arange(len(self))):
+            return self  # all of them: nothing is copied
         values = {name: array[chosen] for name, array in self.values.items()}
         return Rows(self.id, self.ids[chosen], self.columns, values)
 

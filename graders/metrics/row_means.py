@@ -56,6 +56,8 @@ def weighted_mean(values: Array, weight: Array | None) -> float:
     Raises:
         PackError: A weight is negative, or all are 0.
     """
+    if weight is None:
+        return float(values.mean())
     weights = row_weights(weight, len(values))
     return float((values * weights).sum() / weights.sum())
 
