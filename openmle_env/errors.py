@@ -56,6 +56,10 @@ class DiskFullError(InfrastructureError, OSError):
     """No space is left where results are written; what was written before is whole."""
 
 
+_PREFIX = 3
+"""From so many characters on, the beginning of a name is near it, however long the rest."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") -> UnknownNameError:
     """Build the error for an unknown ``name``, with close matches among ``known``; case means nothing here.
 
@@ -63,10 +67,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") 
     There is no task 'titanc'. Did you mean 'titanic'?
     >>> print(unknown_name("metric", "Log Loss", ["log_loss", "RMSE"]))
     There is no metric 'Log Loss'. Did you mean 'log_loss'?
+    >>> print(unknown_name("metric", "top_k", ["top_k_accuracy", "RMSE"]))
+    There is no metric 'top_k'. Did you mean 'top_k_accuracy'?
     """
     names = sorted(known)
     folded = {_folded(one): one for one in reversed(names)}
-    close = [folded[match] for match in get_close_matches(_folded(name), folded, n=3, cutoff=0.6)]
+    wanted = _folded(name)
+    matches = get_close_matches(wanted, folded, n=3, cutoff=0.6)
+    if len(wanted) >= _PREFIX:
+        matches += sorted(one for one in folded if one.startswith(wanted) and one not in matches)
+    close = [folded[match] for match in matches[:3]]
     if close:
         tail = f" Did you mean {' or '.join(repr(match) for match in close)}?"
     elif len(names) <= 12:

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 from openmle_env.errors import PackError, SandboxUnavailableError
 from openmle_env.graders.loading.cells import canonical_id
 from openmle_env.graders.loading.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
-from openmle_env.graders.metric_words import orders_classes
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.gold import gold_submission
 from openmle_env.task_registry.grading import leaderboard, make_grader
@@ -214,7 +213,7 @@ def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path, metri
     train = _read(pack, train_path, "public/train.csv", wanted=(name,)).columns if train_path.exists() else {}
     labels = {label for cell in train.get(name, ()) if (label := cell.strip())}
     if "label" in taken and len(labels) <= MAX_LABELS and cells <= labels:
-        if metric is not None and orders_classes(metric) and len(labels) > 2:
+        if metric is not None and metric.orders_classes and len(labels) > 2:
             raise PackError(
                 f"{pack.slug}: metric {metric.name} asks how far two classes are apart, and the order of those of "
                 f"column {name!r} is not known. State 'submission' in pack.yaml, with 'labels' from first to last."

@@ -144,6 +144,7 @@ def mcc(truth: Array, predicted: Array, *, classes: tuple[str, ...]) -> float:
         chance=0.0,
         parameters={"weights": "quadratic"},
     ),
+    ordered_by="weights",
     aliases={
         "cohen_kappa": {},
         "cohen_kappa_score": {},

@@ -94,7 +94,8 @@ class Parameter:
     def expected(self) -> str:
         """What a value should be, in words."""
         if self.kind == "choice":
-            return f"one of {', '.join(repr(choice) for choice in self.choices)}"
+            # Where it has to be given, the empty choice only stands for its absence.
+            return f"one of {', '.join(repr(choice) for choice in self.choices if choice or not self.mark.needed)}"
         words = {
             "integer": "a whole number",
             "number": "a number",

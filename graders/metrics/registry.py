@@ -71,6 +71,8 @@ class Metric:
     """Shows the direction; a test computes it."""
     check: Callable[..., Iterable[tuple[int, str]]] | None = None
     """Yields the position of each prediction that has not the form that it should have, and why."""
+    ordered_by: str = ""
+    """The parameter that, where it is given, makes the order of the classes count; empty if there is none."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The parameters that are not left at their defaults."""
 
@@ -78,6 +80,11 @@ class Metric:
     def description(self) -> str:
         """One sentence for people."""
         return (getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def orders_classes(self) -> bool:
+        """Whether the order of the classes counts, so that somebody has to say it."""
+        return self.ordered_by in self.given
 
     def with_parameters(self, given: Mapping[str, object]) -> Metric:
         """The same metric with parameters, over those that it was given before.
@@ -116,15 +123,20 @@ class Metric:
                     f"Metric {self.name} takes labels that are a yes and a no, such as 0 and 1; column {target.name!r} "
                     f"has {', '.join(target.labels)}. Correct them, or choose another metric."
                 )
-        self._need_parameters()
+        self.need_parameters()
         self.truth_columns(schema)
 
-    def _need_parameters(self) -> None:
+    def need_parameters(self) -> None:
+        """Refuse to go without a parameter that has no default.
+
+        Raises:
+            PackError: One was not given.
+        """
         for parameter in self.parameters:
             if parameter.mark.needed and parameter.name not in self.given:
                 raise PackError(
-                    f"Metric {self.name} needs the parameter {parameter.name}, {parameter.expected}: "
-                    f"{parameter.mark.description}"
+                    f"Metric {self.name} needs the parameter {parameter.name}, {parameter.expected}. "
+                    f"Its meaning: {parameter.mark.description}"
                 )
 
     def truth_columns(self, schema: SubmissionSchema) -> tuple[Column, ...]:
@@ -186,7 +198,7 @@ class Metric:
         """
         if not len(truth) or not np.array_equal(truth.ids, predicted.ids):
             raise PackError(f"Metric {self.name} needs the same ids, at least one, in truth and prediction.")
-        self._need_parameters()
+        self.need_parameters()
         with np.errstate(all="ignore"):  # what is not finite is found below, whatever it came from
             values = [
                 float(self.function(true, found, **rest)) for _, true, found, rest in self._calls(truth, predicted)
@@ -368,6 +380,7 @@ def metric(
     answered: int | None = None,
     aliases: Mapping[str, Mapping[str, object]] | None = None,
     check: Callable[..., Iterable[tuple[int, str]]] | None = None,
+    ordered_by: str = "",
 ) -> Callable[[Callable[..., float]], Metric]:
     """Register the decorated function as the metric of its name; its docstring's first line describes it.
 
@@ -398,6 +411,7 @@ def metric(
         aliases: Other names, with the parameters that each stands for.
         check: Called with the predictions of all rows and those parameters that it names; yields the position of each
             prediction of the wrong form, with the reason in a few words ("an odd number of fields").
+        ordered_by: The parameter that, where it is given, makes the order of the classes count.
 
     Raises:
         UsageError: The name is taken.
@@ -421,6 +435,7 @@ def metric(
             golden=golden,
             trial=trial,
             check=check,
+            ordered_by=ordered_by,
         )
         for name in (made.name, *made.aliases):
             if name in _METRICS or name in _ALIASES:

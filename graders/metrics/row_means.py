@@ -35,8 +35,8 @@ def numbers(truth: Array) -> Array:
         PackError: One is so large that the square of an ordinary prediction's error overflows, which would be charged
             to the prediction otherwise.
     """
-    values = truth.astype(np.float64)
-    if np.abs(values).max(initial=0.0) > HUGE:
+    values = truth.astype(np.float64, copy=False)
+    if max(values.max(initial=0.0), -values.min(initial=0.0)) > HUGE:
         raise PackError(f"A true value is beyond {HUGE:g}, so that errors overflow: give the answers in another unit.")
     return values
 
@@ -47,7 +47,7 @@ def errors(truth: Array, predicted: Array) -> Array:
     Raises:
         PackError: As for `numbers`.
     """
-    return predicted.astype(np.float64) - numbers(truth)
+    return predicted.astype(np.float64, copy=False) - numbers(truth)
 
 
 def weighted_mean(values: Array, weight: Array | None) -> float:

@@ -85,7 +85,7 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
             metric.
     """
     from openmle_env.graders.answers import Condition  # numpy
-    from openmle_env.graders.metric_words import answered_targets, class_column, column_names
+    from openmle_env.graders.metric_columns import answered_targets, class_column, column_names
 
     there, file = answer_cells.names(answers), answers.name
     if not told.id:
@@ -117,7 +117,7 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
 
 def hint(metric: Metric, told: Told) -> str:
     """What may help where the metric does not take the targets; empty if nothing comes to mind."""
-    from openmle_env.graders.metric_words import class_parameter, replaces_targets  # numpy
+    from openmle_env.graders.metric_columns import class_parameter, replaces_targets  # numpy
 
     if (name := class_parameter(metric)) and not replaces_targets(metric):
         return f"Where one column of the answers holds the class, name it: --param {name}=COLUMN."
@@ -160,7 +160,7 @@ def _refuse_twice(identity: str, targets: Sequence[str]) -> None:
 
 
 def _targets(metric: Metric, there: Sequence[str], others: set[str], file: str) -> tuple[str, ...]:
-    from openmle_env.graders.metric_words import replaces_targets  # numpy
+    from openmle_env.graders.metric_columns import replaces_targets  # numpy
 
     found = tuple(name for name in there if name not in others)
     short = metric.answered is not None and (metric.answered < max(metric.arity[0], 1) or len(found) > metric.answered)
@@ -180,8 +180,6 @@ def _target(name: str, seen: Seen | None, told: Told, metric: Metric) -> Column:
     A yes and a no, 1 and 0 included, are labels in any spelling, and refuse a third value unless another kind is told.
     Other labels come last unless they are told, since a submission may hold a class that the answers lack.
     """
-    from openmle_env.graders.metric_words import orders_classes  # numpy
-
     kinds = metric.kinds
     if told.kind:
         chosen = next(known for known in KINDS if known == told.kind)
@@ -197,7 +195,7 @@ def _target(name: str, seen: Seen | None, told: Told, metric: Metric) -> Column:
         return Column(name=name, kind=chosen, blank=chosen == "text" and kinds[0] == "text")
     binary = ("0", "1") if metric.truth == "binary" else ()  # which are read in any spelling of a yes and a no
     ordered = seen is None or seen.integers or len(seen.classes) < 3  # two are equally far apart either way
-    if not told.labels and orders_classes(metric) and not ordered:
+    if not told.labels and metric.orders_classes and not ordered:
         raise UsageError(
             f"Metric {metric.name} asks how far two classes are apart, and the order of those of column {name!r} is "
             "not known: name them from the first to the last, such as --labels low,mid,high."

@@ -131,15 +131,18 @@ def grade(
 
 
 def _metric(name: str, given: dict[str, str]) -> Metric:
-    """The metric; where a parameter is wrong, all that there are stand below the message."""
+    """The metric; where a parameter is wrong or missing, all that there are stand below the message."""
     from openmle_env.graders import metric_words, metrics  # numpy
 
     plain = metrics.get(name)
     try:
-        return metrics.get(name, given)
-    except UsageError as error:
+        chosen = metrics.get(name, given)
+        chosen.need_parameters()
+    except (UsageError, PackError) as error:
         lines = "".join(f"\n  {line}" for line in metric_words.parameter_lines(plain))
-        raise type(error)(f"{error}\nParameters of {plain.name}:{lines}" if lines else str(error)) from None
+        kind = type(error) if isinstance(error, UsageError) else UsageError
+        raise kind(f"{error}\nParameters of {plain.name}:{lines}" if lines else str(error)) from None
+    return chosen
 
 
 def _need_file(path: Path, advice: str, *, plain: bool = False) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from openmle_env.commands import answer_columns
 from openmle_env.graders import metrics
-from openmle_env.graders.metric_words import replaces_targets, value
+from openmle_env.graders.metric_columns import replaces_targets
+from openmle_env.graders.metric_words import value
 
 
 def write(path, columns):
