@@ -96,9 +96,14 @@ def running(pack: Path, sleeper: tuple[Path, str], write, usable, request) -> It
     path, name = sleeper
     first = write(f"open('/output/submission.csv', 'w').write({RIGHT!r})\n")
     command = [*COMMAND, "run", str(pack), str(first), str(path), "--sandbox", request.param, "--json"]
-    driver = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    # Where the tests run in the background, SIGINT is ignored, and a child inherits that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        driver = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         wait_until(lambda: bool(processes(name)) or driver.poll() is not None, "the program to run")
         assert driver.poll() is None, driver.communicate()
