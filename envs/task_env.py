@@ -14,7 +14,7 @@ from openmle_env.envs.actions import FINISH, parse_finish
 from openmle_env.envs.episode import Episode, FinalResult
 from openmle_env.envs.options import RENDER_MODES, Options
 from openmle_env.envs.rendering import table
-from openmle_env.envs.rewards import OF_A_BOARD, Reward
+from openmle_env.envs.rewards import OF_A_BOARD, Reward, reward_words
 from openmle_env.errors import PackError, UsageError, unknown_name
 from openmle_env.sandbox import select
 from openmle_env.task_registry import lookup, prepare, spec
@@ -160,7 +160,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             _check_pack(self._pack, self.options)
             _check_reward(self._pack, self.options)
             self._grader = self._task.grader(sandbox)
-            self._task_text = render_task(self.task_spec)
+            self._task_text = self._describe_task()
         episode = Episode(
             sandbox=sandbox,
             task=self._task,
@@ -251,6 +251,11 @@ class TaskEnv(gymnasium.Env[Observation, str]):
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy starts afresh: neither a sandbox nor a running episode can be carried to another process.
         return _remake, (self.options, self.spec)
+
+    def _describe_task(self) -> str:
+        task = self.task_spec
+        said = reward_words(self.options.reward, task.reward_bounds, higher_is_better=task.higher_is_better)
+        return render_task(task, said)
 
     def _open_sandbox(self) -> Sandbox:
         with self._lock:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from openmle_env.errors import PackError, UsageError
+from openmle_env.graders.echo import show_some
 from openmle_env.graders.loading.batches import Batch, Plan
-from openmle_env.graders.loading.cells import check_schema
+from openmle_env.graders.loading.cells import CellFault, check_schema
 from openmle_env.graders.loading.id_index import IdIndex, as_ids, wrong_id
-from openmle_env.graders.loading.reading import read_columns
+from openmle_env.graders.loading.reading import read_again, read_columns
 from openmle_env.graders.loading.source import MAX_TASK_BYTES, Refused, Source, open_source
 from openmle_env.graders.loading.table import TextReader
 from openmle_env.graders.rows import Array, Rows
 from openmle_env.graders.split import divide
-from openmle_env.types import Column
+from openmle_env.types import Column, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from openmle_env.graders.loading.cells import CellFault
     from openmle_env.graders.split import Split
-    from openmle_env.types import Part, SubmissionSchema
+    from openmle_env.types import SubmissionSchema
 
 _CONDITION = re.compile(r"\s*(?P<column>[^=!]+?)\s*(?P<sign>!?=)\s*(?P<value>(?!=).*?)\s*")
 
@@ -105,10 +105,11 @@ def load(
             reader = TextReader(source)
             wanted = _every_column(reader.names, schema) if columns is None else tuple(columns)
             _need_all(reader.names, path, schema, wanted=wanted, condition=condition, split=split)
-            read = _read(source, reader, schema, wanted=wanted, condition=condition, split=split)
+            read = _read(source, reader, _Reader(schema.id, wanted, condition, split))
     except Refused as refused:
         reason = refused.problem.code.replace("_", " ")
-        raise PackError(f"Answers {path} cannot be used: {reason}. {refused.problem.message}") from None
+        told = _UNREADABLE.get(refused.problem.code, refused.problem.message)
+        raise PackError(f"Answers {path} cannot be used: {reason}. {told}") from None
     if not read:
         raise PackError(f"The task has no ids in column {schema.id.name!r}.")
     for batch in read:
@@ -123,7 +124,12 @@ def load(
     positions = {part: rows if scored.all() else rows[scored[rows]] for part, rows in parts.items()}
     for part, rows in positions.items():
         if not len(rows):
-            raise PackError(f"Answers {path.name}: no row of the {part} part is scored. Correct the condition.")
+            of_part = f" of the {part} part" if scored.any() else ""
+            sign = "=" if condition.equal else "!="
+            raise PackError(
+                f"Answers {path.name}: no row{of_part} meets the condition {condition.column} {sign} "
+                f"{condition.value}, so that none is scored. Correct the condition; cells are compared with it as text."
+            )
     values = {column.name: np.concatenate([batch.values[i] for batch in read]) for i, column in enumerate(wanted)}
     described = {column.name: column for column in wanted}
     return Answers(Rows(schema.id, index.ids, described, values), positions, index)
@@ -145,43 +151,76 @@ class _Batch:
     """The cells that state the split."""
 
 
-def _read(
-    source: Source,
-    reader: TextReader,
-    schema: SubmissionSchema,
-    *,
-    wanted: Sequence[Column],
-    condition: Condition,
-    split: Split,
-) -> list[_Batch]:
-    side = [Column(name=name, kind="text", blank=True) for name in (condition.column, split.column) if name]
+@dataclass(slots=True)
+class _Reader:
+    """Gathers the rows of the answers."""
 
-    def keep(batch: Batch) -> _Batch:
-        rest = batch.values[len(wanted) :]
-        scored = condition.holds(rest[0]) if condition.column else np.ones(batch.rows, bool)
+    id: Column
+    wanted: Sequence[Column]
+    condition: Condition
+    split: Split
+    batches: list[_Batch] = field(default_factory=list)
+
+    @property
+    def plan(self) -> Plan:
+        """What is read: the columns that are wanted, then that of the condition and that of the split."""
+        names = [name for name in (self.condition.column, self.split.column) if name]
+        side = [Column(name=name, kind="text", blank=True) for name in names]
+        return Plan(self.id, (*self.wanted, *side), as_text=False)
+
+    def keep(self, batch: Batch) -> _Batch:
+        """What is kept of a batch."""
+        side = batch.values[len(self.wanted) :]
+        scored = self.condition.holds(side[0]) if self.condition.column else np.ones(batch.rows, bool)
         wrong = ""
         if batch.bad_ids:
             row = min(batch.bad_ids)
-            wrong = wrong_id(batch.id_cells[row], schema.id, batch.bad_ids[row].value)
+            wrong = wrong_id(batch.id_cells[row], self.id, batch.bad_ids[row].value.replace("_", " "))
         return _Batch(
             ids=as_ids(batch.keys),
             huge_ids=bool(batch.huge_ids),
             wrong_id=wrong,
-            values=batch.values[: len(wanted)],
+            values=batch.values[: len(self.wanted)],
             faults=[
                 {fault: int(scored[rows].sum()) for fault, rows in faults.items()}
-                for faults in batch.faults[: len(wanted)] or [{} for _ in wanted]
+                for faults in batch.faults[: len(self.wanted)] or [{} for _ in self.wanted]
             ],
             scored=scored,
-            words=rest[-1] if split.column else np.empty(0, np.object_),
+            words=side[-1] if self.split.column else np.empty(0, np.object_),
         )
 
-    read = read_columns(source, reader, Plan(schema.id, (*wanted, *side), as_text=False), keep).kept
-    if not any(batch.huge_ids for batch in read):
-        return read
-    source.rewind()
-    plan = Plan(schema.id, (*wanted, *side), as_text=True)  # some are too large for an array of integers
-    return read_columns(source, TextReader(source), plan, keep).kept
+    def add(self, kept: _Batch) -> None:
+        """Append it."""
+        self.batches.append(kept)
+
+
+def _read(source: Source, reader: TextReader, empty: _Reader) -> list[_Batch]:
+    def start() -> _Reader:
+        return replace(empty, batches=[])
+
+    read, _ = read_columns(source, reader, empty.plan, start)
+    if any(batch.huge_ids for batch in read.batches):  # which are too large for an array of integers
+        read, _ = read_columns(source, read_again(source, reader), replace(empty.plan, as_text=True), start)
+    return read.batches
+
+
+_UNREADABLE = {
+    "no_file": "Put the answers there, or correct the path in the pack.",
+    "not_a_file": "Put a plain CSV file there.",
+    "too_large": f"At most {MAX_TASK_BYTES:,} bytes are read.",
+}
+"""What is said in place of a message that speaks of submissions."""
+
+_FAULTS = {
+    CellFault.BLANK: "are blank: fill them in, leave their rows unscored, or, in a text column, allow blank cells",
+    CellFault.NOT_FINITE: "are NaN, infinite or too large: write finite numbers, or leave their rows unscored",
+    CellFault.NOT_A_NUMBER: "are no decimal numbers: write numbers, or declare the column as label or text",
+    CellFault.NOT_AN_INTEGER: "are no whole numbers: write integers, or declare the column as number",
+    CellFault.TOO_LARGE_INTEGER: "are integers of more than 64 bits: declare the column as number, label or text",
+    CellFault.OUT_OF_RANGE: "lie outside [0, 1]: write probabilities, or declare the column as number",
+    CellFault.UNKNOWN_LABEL: "are none of its labels: correct them, or list every label",
+}
+"""What authors of a pack can do; no answer is repeated."""
 
 
 def _refuse_faults(path: Path, column: Column, found: Iterable[Mapping[CellFault, int]]) -> None:
@@ -190,10 +229,11 @@ def _refuse_faults(path: Path, column: Column, found: Iterable[Mapping[CellFault
         for fault, count in faults.items():
             counts[fault] = counts.get(fault, 0) + count
     if any(counts.values()):
-        words = ", ".join(f"{count:,} {fault.value}" for fault, count in counts.items() if count)
-        allowed = f" (one of {', '.join(column.labels[:20])})" if column.kind == "label" else ""
+        words = "; ".join(f"{count:,} {_FAULTS[fault]}" for fault, count in counts.items() if count)
+        labels = f" (its labels: {show_some(column.labels, len(column.labels))})" if column.kind == "label" else ""
         raise PackError(
-            f"Answers {path.name}: column {column.name!r} is not {column.kind}{allowed} throughout: {words}."
+            f"Answers {path.name}: not every scored cell of column {column.name!r}, which is read as "
+            f"{column.kind}{labels}, is one. Of those cells {words}."
         )
 
 
@@ -222,4 +262,4 @@ def _need_all(
         needed.setdefault(column.name, f"the column {column.name!r}")
     for name, what in needed.items():
         if name not in names:
-            raise PackError(f"Answers {path.name}: {what} is missing; there are {', '.join(names)}.")
+            raise PackError(f"Answers {path.name}: {what} is missing; there are {show_some(names, len(names))}.")

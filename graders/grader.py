@@ -11,13 +11,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from openmle_env.errors import PackError
 from openmle_env.graders import metrics
 from openmle_env.graders.answers import Condition
 from openmle_env.graders.answers import load as load_answers
-from openmle_env.graders.metrics.registry import HUGE
+from openmle_env.graders.metrics.definition import any_is_huge
 from openmle_env.graders.split import Split
 from openmle_env.graders.submission import Report, check
 from openmle_env.types import Artifact, Grade, Part, ResultStatus
@@ -215,7 +213,7 @@ class Grader:
 
         Else a huge number in one row would tell, by whether it is refused, which part that row is in.
         """
-        if isinstance(self._scorer, metrics.Metric) and _any_is_huge(predicted):
+        if isinstance(self._scorer, metrics.Metric) and any_is_huge(predicted):
             whole = self._scorer.score(answers.rows, predicted, answers.positions[Part.ALL], cancel=cancel)
             if whole.status is ResultStatus.SUBMISSION_INVALID:
                 return whole
@@ -241,12 +239,6 @@ class Grader:
                 with os.fdopen(os.open(self._looks_log, flags, 0o666), "a", encoding="utf-8") as file:
                     file.write(line + "\n")
             self.looks[part] += 1
-
-
-def _any_is_huge(predicted: Rows) -> bool:
-    return any(
-        bool(np.abs(array).max(initial=0.0) > HUGE) for array in predicted.values.values() if array.dtype == np.float64
-    )
 
 
 def _as_grade(scored: Scored, part: Part, warnings: tuple[str, ...]) -> Grade:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
-from openmle_env.errors import PackError
+from openmle_env.errors import PackError, UsageError
 from openmle_env.graders.echo import show, show_some
 from openmle_env.graders.loading.table import Refused, read_bytes, read_table
-from openmle_env.graders.medals import Leaderboard
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from openmle_env.graders.medals import Leaderboard, stated_direction
 
 SCORE_COLUMN = "score"
 """The column that is read where none is named, in any case of its letters."""
@@ -29,7 +27,7 @@ def is_lfs_pointer(content: bytes) -> bool:
 
 
 def read_leaderboard(
-    path: Path, higher_is_better: bool, *, column: str | None = None, cap: float | None = None
+    path: str | os.PathLike[str], higher_is_better: bool, *, column: str | None = None, cap: float | None = None
 ) -> Leaderboard:
     """Read the board from the score column of a CSV file; row order and all other columns mean nothing.
 
@@ -44,8 +42,17 @@ def read_leaderboard(
     Raises:
         PackError: The file is missing, an LFS pointer, or no table; it has no such column; a score is no finite
             number; or the board cannot be used (see `Leaderboard`).
-        UsageError: As for `Leaderboard`.
+        UsageError: The path is not a path, the column no name, or as for `Leaderboard`.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"A leaderboard is read from a path, not {path!r}. For scores, use Leaderboard(scores, ...).")
+    if column is not None and not isinstance(column, str):
+        raise UsageError(f"The score column is named by a text, not {column!r}.")
+    higher = stated_direction(higher_is_better)  # before the file is read
+    return _read(Path(path), higher, column, cap)
+
+
+def _read(path: Path, higher_is_better: bool, column: str | None, cap: float | None) -> Leaderboard:
     if not path.exists():
         raise PackError(f"There is no leaderboard at {path}.")
     if path.is_symlink() or not path.is_file():

@@ -8,6 +8,7 @@ whoever builds the board, so that they take no place.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,8 +20,6 @@ from openmle_env.graders.echo import show
 from openmle_env.types import Medal, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
 FEW_TEAMS = 10
@@ -46,7 +45,7 @@ def medal_positions(n_teams: int) -> MedalPositions:
     >>> medal_positions(50), medal_positions(1000)
     (MedalPositions(gold=5, silver=10, bronze=20), MedalPositions(gold=12, silver=50, bronze=100))
     """
-    number = _finite(n_teams)
+    number = finite_number(n_teams)
     if number is None or number < 1 or number != int(number):
         raise UsageError(f"A board has a whole number of teams, at least 1, not {n_teams!r}.")
     n = int(n_teams)
@@ -58,7 +57,7 @@ def medal_positions(n_teams: int) -> MedalPositions:
     return MedalPositions(gold, 50, 100) if n < 1000 else MedalPositions(gold, n // 20, n // 10)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard:
     """The final scores of a competition's teams.
 
@@ -72,11 +71,13 @@ class Leaderboard:
 
     Raises:
         PackError: The board has no teams, none are left below the cap, or an entry is not a finite number.
-        UsageError: The direction is not a bool, or the cap is not a finite number.
+        UsageError: The direction is not a bool (NumPy's will do), or the cap is not a finite number.
 
     >>> board = Leaderboard([0.9, 0.8, 0.8, 0.7, 0.1], higher_is_better=True)
     >>> board.place(0.8)
     Place(rank=2, teams=5, human_rank=0.4, medal='bronze', above_median=False)
+    >>> board
+    Leaderboard(5 teams, higher is better; gold 0.9, silver 0.9, bronze 0.8, median 0.8)
     """
 
     scores: InitVar[Iterable[float] | NDArray[np.generic]]
@@ -89,8 +90,7 @@ class Leaderboard:
     """The scores with the sign that makes less better, ascending, so that one search serves both directions."""
 
     def __post_init__(self, scores: Iterable[float] | NDArray[np.generic]) -> None:
-        if not isinstance(self.higher_is_better, bool):
-            raise UsageError(f"higher_is_better is True or False, not {_show(self.higher_is_better)}; state it.")
+        object.__setattr__(self, "higher_is_better", stated_direction(self.higher_is_better))
         numbers = _numbers(scores)
         costs = np.sort(-numbers if self.higher_is_better else numbers)
         if not costs.size:
@@ -107,6 +107,13 @@ class Leaderboard:
         object.__setattr__(self, "_costs", kept)
         object.__setattr__(self, "positions", medal_positions(kept.size))
         object.__setattr__(self, "notes", (*self.notes, *self._own_notes(costs.size - kept.size)))
+
+    def __repr__(self) -> str:
+        """Short: how many teams, and the scores that medals need."""
+        teams = f"{self.teams:,} {'team' if self.teams == 1 else 'teams'}"
+        direction = "higher" if self.higher_is_better else "lower"
+        scores = ", ".join(f"{name} {getattr(self, name):.6g}" for name in ("gold", "silver", "bronze", "median"))
+        return f"Leaderboard({teams}, {direction} is better; {scores})"
 
     @property
     def teams(self) -> int:
@@ -168,7 +175,7 @@ class Leaderboard:
         return "bronze" if rank <= self.positions.bronze else None
 
     def _cost(self, score: float, what: str) -> float:
-        number = _finite(score)
+        number = finite_number(score)
         if number is None:
             raise UsageError(f"A {what} is a finite number, not {_show(score)}.")
         return -number if self.higher_is_better else number
@@ -196,10 +203,10 @@ def _numbers(scores: Iterable[float] | NDArray[np.generic]) -> NDArray[np.float6
         if wrong.size:
             raise _bad_entry(int(wrong[0]), scores[wrong[0]].item(), int(wrong.size))
         return numbers
-    if isinstance(scores, (str, bytes)):
+    if isinstance(scores, (str, bytes)) or not isinstance(scores, Iterable):
         raise PackError(f"A leaderboard is a sequence of numbers, not {_show(scores)}.")
     entries = list(scores)
-    found = [_finite(entry) for entry in entries]
+    found = [finite_number(entry) for entry in entries]
     wrong_at = [i for i, number in enumerate(found) if number is None]
     if wrong_at:
         raise _bad_entry(wrong_at[0], entries[wrong_at[0]], len(wrong_at))
@@ -214,7 +221,18 @@ def _bad_entry(position: int, entry: object, count: int) -> PackError:
     )
 
 
-def _finite(value: object) -> float | None:
+def stated_direction(value: object) -> bool:
+    """A direction as a plain bool; one of NumPy's is taken, too. It is data of the task and never guessed.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise UsageError(f"higher_is_better is True or False, not {_show(value)}: state the metric's.")
+    return bool(value)
+
+
+def finite_number(value: object) -> float | None:
     """``value`` as a float, or None if it is no number (a bool is none), too large for a float, or not finite."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return None

@@ -91,6 +91,36 @@ def parameter_lines(metric: Metric) -> list[str]:
     ]
 
 
+def usage_lines(metric: Metric) -> list[str]:
+    """What a submission holds, and the parameters, for people who have to write them; one item a line."""
+    lines = [f"Parameters of {metric.name}:", *(f"  {line}" for line in parameter_lines(metric))]
+    return [submission_words(metric), *(lines if metric.parameters else [])]
+
+
+def submission_words(metric: Metric) -> str:
+    """Which columns a submission has, in a sentence.
+
+    >>> from openmle_env.graders import metrics
+    >>> submission_words(metrics.get("accuracy"))
+    'A submission has the id and one column or more, named as in the answers.'
+    """
+    least, most = metric.arity
+    count = f"{least} columns" if least == most else f"{least} columns or more"
+    if least == 1:
+        count = "one column" if most == 1 else "one column or more"
+    named = "named as in the answers"
+    if metric.answered is not None:
+        named = f"the first {named}" if metric.answered else "which the answers lack"
+    text = f"A submission has the id and {count}, {named}."
+    for one in metric.parameters:
+        if isinstance(one.mark, AnswerColumn) and one.mark.replaces_targets:
+            if one.mark.kind == "class":
+                text += f" Where one column of the answers holds the class: --param {one.name}=COLUMN."
+            else:
+                text += f" Or under any name: --param {one.name}=COLUMN is then the truth, and --target the predictions."
+    return text
+
+
 def facts(metric: Metric) -> dict[str, Any]:
     """All that is said of it, as JSON values; a range without a bound has null there."""
     return {

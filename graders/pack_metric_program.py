@@ -155,10 +155,32 @@ def find_class(module: ModuleType, warnings: list[str]) -> type[Any]:
     if not named and usable:
         warnings.append("class_name")
     found = named or usable
-    if len(found) != 1:
-        names = ", ".join(value.__name__ for value in found) or "none"
+    if len(found) > 1:
+        names = ", ".join(value.__name__ for value in found)
         raise LookupError(f"metric.py must have one class with evaluate and validate_submission; it has {names}")
+    if not found:
+        raise LookupError(f"metric.py must have a class with evaluate and validate_submission. {nearly(module, classes)}")
     return found[0]
+
+
+def nearly(module: ModuleType, classes: list[type[Any]]) -> str:
+    """What a file without a usable class has instead, and what to do."""
+    methods = ("evaluate", "validate_submission")
+    for value in classes:
+        lacks = [name for name in methods if not callable(getattr(value, name, None))]
+        if len(lacks) == 1:
+            return f"Its class {value.__name__} lacks {lacks[0]}: add it."
+        if not lacks:  # an abstract class, or it would have been taken
+            unmade = ", ".join(sorted(value.__abstractmethods__))
+            return f"Its class {value.__name__} is abstract: write {unmade}."
+    score = getattr(module, "score", None)
+    if inspect.isfunction(score) and {"solution", "submission"} <= set(inspect.signature(score).parameters):
+        return (
+            "It has a function score(solution, submission, ...), as metrics of Kaggle do: call it from the method "
+            "evaluate(self, y_true, y_pred) of a class, with y_true as the solution and y_pred as the submission, and "
+            "give that class higher_is_better and validate_submission, too."
+        )
+    return f"It has {', '.join(value.__name__ for value in classes) or 'no class'}."
 
 
 def read(path: Path, types: dict[str, str]) -> pd.DataFrame:

@@ -27,7 +27,7 @@ Array: TypeAlias = npt.NDArray[Any]
 """An array of any type; the docstrings say which, and its shape."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows:
     """Converted columns, aligned on ids. Truth and prediction hold the same ids in the same order."""
 
@@ -39,6 +39,11 @@ class Rows:
     """How each column was read: its kind and its labels come from here, never from the data."""
     values: Mapping[str, Array]
     """The values of each column by name, in the order of ``ids``."""
+
+    def __repr__(self) -> str:
+        """How many rows, and how each column was read; no values, which may be hidden answers."""
+        columns = ", ".join(f"{column.name}: {column.kind}" for column in (self.id, *self.columns.values()))
+        return f"Rows({len(self):,}; {columns})"
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -109,8 +109,9 @@ def by_words(ids: Array | Sequence[str], words: Array | Sequence[str]) -> Array:
     parts = [known[word] if word in known else known.setdefault(word, _part(word)) for word in words]
     if None in known.values():
         row = parts.index(None)
+        found = "another word" if words[row].strip() else "nothing"  # which may be an answer, in a wrong column
         raise PackError(
-            f"The task's split says {show(words[row])} for id {show(str(ids[row]))}; write validation or test."
+            f"The column of the task's split says {found} for id {show(str(ids[row]))}; write validation or test."
         )
     for part in (Part.VALIDATION, Part.TEST):
         if part not in known.values():

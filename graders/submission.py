@@ -5,26 +5,25 @@ A report is made from the file and the public specification only, and no valid p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from openmle_env.graders.loading import problems as tell
-from openmle_env.graders.loading.batches import MAX_HINTS, Alignment, Findings, Plan, Wrong, collect
+from openmle_env.graders.loading.batches import MAX_HINTS, Alignment, Collection, Plan, Wrong
 from openmle_env.graders.loading.cells import check_schema
 from openmle_env.graders.loading.id_index import IdIndex, repeated
-from openmle_env.graders.loading.reading import read_columns
+from openmle_env.graders.loading.reading import read_again, read_columns
 from openmle_env.graders.loading.source import MAX_BYTES, Refused, open_source
 from openmle_env.graders.loading.table import TextReader
 from openmle_env.graders.rows import Rows
 from openmle_env.types import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from openmle_env.graders.loading.batches import Placed
     from openmle_env.graders.rows import Array
     from openmle_env.types import Artifact, SubmissionSchema
 
@@ -88,20 +87,19 @@ def check(
             problems = tell.wrong_columns(reader.names, schema)
             if problems:  # before the rows are read: they cannot help any more
                 return Report(tuple(problems), warnings, None)
-            alignment = Alignment(index, schema.targets)
             plan = Plan(schema.id, schema.targets, index.as_text, index.id_bytes)
-            read = read_columns(opened, reader, plan, alignment, max_rows=2 * len(index) + 1_000)
+            alignment, more = read_columns(
+                opened, reader, plan, lambda: Alignment(index, schema.targets), max_rows=2 * len(index) + 1_000
+            )
     except Refused as refused:
         return Report((refused.problem,), (), None)
-    warnings = (*read.warnings, *warnings)
-    findings = Findings()
-    for placed in read.kept:
-        findings.add(placed.findings)
+    warnings = (*more, *warnings)
+    findings = alignment.findings
     if not findings.rows:
         return Report((_header_only(f"each of the {len(index):,} ids"),), warnings, None)
     # As many rows as ids, and each id with its values: so each has one row.
     in_full = findings.rows == len(index) and alignment.is_full()
-    problems = [] if in_full else tell.id_problems(findings, _wrong_ids(index, read.kept), schema.id)
+    problems = [] if in_full else tell.id_problems(findings, _wrong_ids(index, alignment), schema.id)
     problems += tell.value_problems(schema.targets, findings)
     if problems:
         return Report(tell.bounded(problems), warnings, None)
@@ -131,30 +129,29 @@ def load(source: Artifact | Path | bytes, schema: SubmissionSchema, *, max_bytes
             problems = tell.wrong_columns(reader.names, schema)
             if problems:
                 return Loaded(tuple(problems), warnings, None)
-            read = read_columns(opened, reader, Plan(schema.id, schema.targets, as_text=False), collect)
-            if any(batch.huge_ids for batch in read.kept):
-                opened.rewind()
-                plan = Plan(schema.id, schema.targets, as_text=True)
-                read = read_columns(opened, TextReader(opened), plan, collect)
+            plan = Plan(schema.id, schema.targets, as_text=False)
+            found, more = read_columns(opened, reader, plan, Collection)
+            if found.huge_ids:
+                reader = read_again(opened, reader)
+                found, more = read_columns(opened, reader, replace(plan, as_text=True), Collection)
     except Refused as refused:
         return Loaded((refused.problem,), (), None)
-    warnings = (*read.warnings, *warnings)
-    findings = Findings()
-    for batch in read.kept:
-        findings.add(batch.findings)
+    warnings = (*more, *warnings)
+    findings = found.findings
     if not findings.rows:
         return Loaded((_header_only("each id"),), warnings, None)
-    ids = np.concatenate([batch.ids for batch in read.kept])
+    ids = np.concatenate(found.ids)
     duplicates = Wrong()
     if not findings.blank_ids and not findings.malformed_ids.count:
         twice = repeated(ids)
-        duplicates.add([str(key) for key in ids[twice[:MAX_HINTS]]], len(twice))
+        duplicates = Wrong.of([str(key) for key in ids[twice[:MAX_HINTS]]], len(twice))
     problems = tell.id_problems(findings, tell.WrongIds(0, Wrong(), Wrong(), duplicates), schema.id)
     problems += tell.value_problems(schema.targets, findings)
     if problems:
         return Loaded(tell.bounded(problems), warnings, None)
     values = {
-        target.name: np.concatenate([batch.values[i] for batch in read.kept]) for i, target in enumerate(schema.targets)
+        target.name: np.concatenate(arrays)
+        for target, arrays in zip(schema.targets, zip(*found.values, strict=True), strict=True)
     }
     return Loaded((), warnings, Rows(schema.id, ids, {target.name: target for target in schema.targets}, values))
 
@@ -163,28 +160,22 @@ def _header_only(what: str) -> Problem:
     return Problem(code="header_only", message=f"The file has a header and no rows. Write one row for {what}.")
 
 
-def _wrong_ids(index: IdIndex, batches: Sequence[Placed]) -> tell.WrongIds:
+def _wrong_ids(index: IdIndex, alignment: Alignment) -> tell.WrongIds:
+    places = np.concatenate(alignment.places)
+    places = places[places >= 0]
     seen = np.zeros(len(index), bool)
-    rows = 0
-    unknown = Wrong()
-    for batch in batches:
-        unknown.add(batch.unknown.first, batch.unknown.count)
-        found = batch.places if batch.places.min() >= 0 else batch.places[batch.places >= 0]
-        seen[found] = True
-        rows += len(found)
-    missing, duplicates = Wrong(), Wrong()
+    seen[places] = True
     absent = np.flatnonzero(~seen)
     absent = absent[np.argsort(index.ids[absent])]  # not in the order of the answers, which may tell of them
-    missing.add(_texts(index, absent[:MAX_HINTS]), len(absent))
-    if rows > len(index) - len(absent):
-        places = np.concatenate([batch.places for batch in batches])
-        places = places[places >= 0]
+    missing = Wrong.of(_texts(index, absent[:MAX_HINTS]), len(absent))
+    duplicates = Wrong()
+    if len(places) > len(index) - len(absent):
         again = np.ones(len(places), bool)
         again[np.unique(places, return_index=True)[1]] = False
         twice, first = np.unique(places[again], return_index=True)
         twice = twice[np.argsort(first)]  # in the order in which they come again
-        duplicates.add(_texts(index, twice[:MAX_HINTS]), len(twice))
-    return tell.WrongIds(len(index), missing, unknown, duplicates)
+        duplicates = Wrong.of(_texts(index, twice[:MAX_HINTS]), len(twice))
+    return tell.WrongIds(len(index), missing, alignment.unknown, duplicates)
 
 
 def _texts(index: IdIndex, places: Array) -> list[str]:

@@ -306,8 +306,12 @@ class Place:
 
         >>> print(Place(rank=2, teams=5, human_rank=0.6, medal="silver", above_median=True))
         rank 2 of 5, better than 60.0% of the teams, silver medal
+        >>> print(Place(rank=6, teams=5, human_rank=0.0, medal=None, above_median=False))
+        below all 5 teams, no medal
         """
         medal = f"{self.medal} medal" if self.medal else "no medal"
+        if self.rank > self.teams:
+            return f"below all {self.teams:,} teams, {medal}"
         return f"rank {self.rank:,} of {self.teams:,}, better than {self.human_rank:.1%} of the teams, {medal}"
 
 

@@ -59,6 +59,8 @@ class Learned:
     """Direction of the metric."""
     rewards: Rewards
     """Bounds of rewards."""
+    warnings: tuple[str, ...] = ()
+    """What the metric warned of: for the pack's author."""
 
 
 def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand, *, show_trace: bool) -> Learned:
@@ -98,13 +100,14 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand, *, 
             f"{pack.slug}: rewards run from worst={bounds.worst:g} to best={bounds.best:g} in pack.yaml, though "
             f"{'higher' if higher_is_better else 'lower'} is better. Swap them, or correct the metric's direction."
         )
+    warned: list[str] = []
     with _worded(pack, said, show_trace=show_trace):
         sample_bytes = read_bytes(sample, max_bytes=MAX_TASK_BYTES)
         gold_bytes = gold_submission(pack.config.metric, submission.as_schema(), answers, sample)
         measured = {
             part: (
-                _score(grader, sample_bytes, part, "the sample submission"),
-                _score(grader, gold_bytes, part, "the answers themselves"),
+                _score(grader, sample_bytes, part, "the sample submission", warned),
+                _score(grader, gold_bytes, part, "the answers themselves", warned),
             )
             for part in (Part.VALIDATION, Part.TEST)
         }
@@ -120,6 +123,7 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand, *, 
         submission=submission,
         higher_is_better=higher_is_better,
         rewards=bounds or Rewards(worst=worst, best=best),
+        warnings=tuple(dict.fromkeys(warned)),
     )
 
 
@@ -138,8 +142,9 @@ def _worded(pack: Pack, said: list[str], *, show_trace: bool) -> Iterator[None]:
         raise SandboxUnavailableError(f"{pack.slug}: {error}") from error
 
 
-def _score(grader: Grader, submission: bytes, part: Part, what: str) -> float:
+def _score(grader: Grader, submission: bytes, part: Part, what: str, warned: list[str]) -> float:
     grade = grader.grade(submission, part)
+    warned.extend(grade.warnings)
     if grade.score is not None:
         return grade.score
     if grade.status.fault is Fault.INFRASTRUCTURE:

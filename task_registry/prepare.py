@@ -19,7 +19,7 @@ from openmle_env import scratch, settings
 from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError, UsageError
 from openmle_env.sandbox.channel import MAX_FILES
 from openmle_env.sandbox.scripted import ScriptedSandbox
-from openmle_env.task_registry import files, learn
+from openmle_env.task_registry import files
 from openmle_env.task_registry.folder import ANSWERS, GOLD, PREPARE_SCRIPT, SAMPLE
 from openmle_env.task_registry.manifest import (
     FORMAT,
@@ -66,6 +66,8 @@ class Prepared:
     """What is there."""
     made: bool = field(default=False, compare=False)
     """Whether this call made the data, rather than found it."""
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    """What the sample submission, the answers or the metric were warned of, where this call made the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def prepare(
     if not force and _parents_are_right(places) and (manifest := read_whole(pack.hash, places.public, places.private)):
         tell(f"{pack.slug}: ready", 1.0)
         return _prepared(places, manifest)
+    warnings: list[str] = []
     with files.storage_errors(home):
         files.make_folder(places.lock.parent, mode=PRIVATE_FOLDER)
         files.make_folder(places.public.parent, mode=PUBLIC_FOLDER)
@@ -140,9 +143,9 @@ def prepare(
             made = manifest is None
             if manifest is None:
                 with SandboxOnDemand(sandbox) as on_demand:
-                    manifest = _make(pack, places, on_demand, tell, show_trace=show_trace)
+                    manifest = _make(pack, places, on_demand, tell, warnings, show_trace=show_trace)
     tell(f"{pack.slug}: ready", 1.0)
-    return _prepared(places, manifest, made=made)
+    return replace(_prepared(places, manifest, made=made), warnings=tuple(warnings))
 
 
 def _places(pack: Pack) -> _Places:
@@ -163,7 +166,15 @@ def _prepared(places: _Places, manifest: Manifest, *, made: bool = False) -> Pre
     return Prepared(public=places.public, answers=answers, manifest=manifest, made=made)
 
 
-def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress, *, show_trace: bool) -> Manifest:
+def _make(
+    pack: Pack,
+    places: _Places,
+    sandbox: SandboxOnDemand,
+    tell: Progress,
+    warnings: list[str],
+    *,
+    show_trace: bool,
+) -> Manifest:
     _discard(places)  # what a killed process may have left
     try:
         if pack.is_finished:
@@ -184,7 +195,10 @@ def _make(pack: Pack, places: _Places, sandbox: SandboxOnDemand, tell: Progress,
         _check_hashes(pack, hashes)
         _check_copies(pack, hashes)
         tell(f"{pack.slug}: checking", 0.8)
+        from openmle_env.task_registry import learn  # with the graders
+
         learned = learn.learn(pack, places.new_public, _new_path(places, ANSWERS), sandbox, show_trace=show_trace)
+        warnings.extend(learned.warnings)
         manifest = Manifest(
             format=FORMAT,
             pack=pack.hash,

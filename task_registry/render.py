@@ -21,8 +21,13 @@ _KINDS = {
 }
 
 
-def render(spec: TaskSpec) -> str:
-    """The whole specification in Markdown, as an agent is given it. The same spec gives the same text."""
+def render(spec: TaskSpec, reward: str = "") -> str:
+    """The whole specification in Markdown, as an agent is given it. The same arguments give the same text.
+
+    Args:
+        spec: The specification.
+        reward: What is said of the rewards, in sentences; nothing, if empty: a task can be used with several rewards.
+    """
     parts = [
         f"# {spec.title}",
         f"Task `{spec.slug}`, version {spec.version}. {spec.modality.capitalize()}, {spec.task_type}.",
@@ -34,7 +39,7 @@ def render(spec: TaskSpec) -> str:
         "## Submission",
         _submission(spec),
         "## Score",
-        _score(spec),
+        _score(spec, reward),
         "## Budget",
         _budget(spec),
     ]
@@ -102,20 +107,18 @@ def _note(column: Column) -> str:
     return f" ({column.description})" if column.description else ""
 
 
-def _score(spec: TaskSpec) -> str:
+def _score(spec: TaskSpec, reward: str) -> str:
     from openmle_env.graders.metric_words import settings  # numpy
 
     metric = "the task's own metric" if spec.metric == "pack" else f"`{spec.metric}`"
     if spec.metric_parameters:
         metric += f" with `{settings(spec.metric_parameters)}`"
-    worst, best = spec.reward_bounds
     said = f" {spec.metric_description}" if spec.metric_description else ""
     rows = f" Only rows of `{spec.scored_rows}` are scored; all are to be predicted." if spec.scored_rows else ""
     board = " The final score is then placed on the competition's leaderboard." if spec.has_leaderboard else ""
     return (
         f"The metric is {metric}; {_direction(higher=spec.higher_is_better)}.{said}{rows} "
-        f"A score of {worst:g} is worth reward 0, one of {best:g} reward 1. "
-        f"The hidden answers fall into two fixed parts: what you are told after a program "
+        f"{f'{reward} ' if reward else ''}The hidden answers fall into two fixed parts: what you are told after a program "
         "comes from the validation part; the test part is graded once, for the program selected at the end."
         f"{board}"
     )
@@ -175,7 +178,7 @@ def card(task: Task | Pack) -> str:
         "",
         f"- Metric: {_metric(ours)}{direction}{f'. {ours.description}' if ours else ''}",
         *([f"- Scored rows: {config.metric.rows}"] if config.metric.rows else []),
-        *([f"- Leaderboard: {config.leaderboard.file}, for final scores only"] if config.leaderboard else []),
+        *([_board(config.leaderboard.file)] if config.leaderboard else []),
         f"- Hidden answers: {_split(pack)}",
         f"- Budget: {config.budget.programs} programs, {human_seconds(config.budget.seconds)}",
         *(f"- Limits: {line}" for line in _limits(config.program_limits())[:1]),
@@ -196,6 +199,10 @@ def card(task: Task | Pack) -> str:
             for file in prepared.manifest.files
         ]
     return "\n".join(lines) + "\n"
+
+
+def _board(file: str) -> str:
+    return f"- Leaderboard: {file}. It places the final score, and makes the rewards medal and rank possible"
 
 
 def _metric(ours: Metric | None) -> str:

@@ -38,6 +38,8 @@ def test_errors_are_the_builtin_ones_too() -> None:
     ("name", "known", "message"),
     [
         ("titanc", ["titanic", "bikes"], "There is no task 'titanc'. Did you mean 'titanic'?"),
+        ("bik", ["bikes-of-a-whole-city", "a"], "There is no task 'bik'. Did you mean 'bikes-of-a-whole-city'?"),
+        ("bi", ["bikes-of-a-whole-city", "a"], "There is no task 'bi'. Known: a, bikes-of-a-whole-city."),
         ("zzz", ["b", "a"], "There is no task 'zzz'. Known: a, b."),
         ("zzz", [], "There is no task 'zzz'. Known: none."),
         ("zzz", [str(number) for number in range(13)], "There is no task 'zzz'."),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from openmle_env.graders.echo import MAX_EXAMPLES
+from openmle_env.graders.echo import MAX_EXAMPLES, MAX_SHOWN, show
 from openmle_env.graders.loading.cells import CellFault, array_type, canonical_ids, convert
 from openmle_env.graders.loading.id_index import NOT_FOUND, as_ids, key_text
 
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from openmle_env.types import Column
 
 MAX_HINTS = 10_000
-"""Wrong values of one sort that are kept, so that a message can say what they look like."""
+"""Wrong ids of one sort that are kept, so that a message can say what they look like."""
+
+MAX_LABEL_HINTS = 100
+"""Wrong labels of one column, likewise; there may be thousands of columns."""
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +83,54 @@ def from_cells(plan: Plan, cells: Sequence[Sequence[str]]) -> Batch:
     )
 
 
+class Sink(Protocol[Kept]):
+    """What the batches of a file become."""
+
+    def keep(self, batch: Batch) -> Kept:
+        """What is remembered of a batch; called on several threads at once."""
+
+    def add(self, kept: Kept, /) -> None:
+        """Take what is remembered of the next batch, in the order of the file."""
+
+
 @dataclass(slots=True)
 class Wrong:
-    """Values of one sort that are wrong: how many, and the first of them."""
+    """Ids of one sort that are wrong. However long and many they are, little is kept of them."""
 
     count: int = 0
-    first: list[str] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)
+    """The first few, as a message shows them."""
+    hints: list[str] = field(default_factory=list)
+    """The short ones among the first `MAX_HINTS`, as they are."""
 
-    def add(self, values: Sequence[str], count: int) -> None:
-        """Add ``count`` values, of which at least the first `MAX_HINTS` are given."""
-        self.count += count
-        self.first += values[: MAX_HINTS - len(self.first)]
+    @classmethod
+    def of(cls, values: Sequence[str], count: int) -> Wrong:
+        """Of ``count`` ids, of which at least the first `MAX_HINTS` are given."""
+        examples = [show(value) for value in values[:MAX_EXAMPLES]]
+        return cls(count, examples, [value for value in values[:MAX_HINTS] if len(value) <= MAX_SHOWN])
+
+    def add(self, other: Wrong) -> None:
+        """Add those that follow."""
+        self.count += other.count
+        self.examples += other.examples[: MAX_EXAMPLES - len(self.examples)]
+        self.hints += other.hints[: MAX_HINTS - len(self.hints)]
 
 
 @dataclass(slots=True)
 class WrongCells:
     """The cells of one column with the same fault."""
 
-    cells: Wrong = field(default_factory=Wrong)
-    """Different ones, as far as they were kept; the count is of all."""
+    count: int = 0
     examples: list[tuple[str, str]] = field(default_factory=list)
-    """Id and cell of the first few."""
+    """Id and cell of the first few, as a message shows them."""
+    labels: list[str] = field(default_factory=list)
+    """Where they should be labels, a few different short ones, as they are."""
+
+    def add(self, other: WrongCells) -> None:
+        """Add those that follow."""
+        self.count += other.count
+        self.examples += other.examples[: MAX_EXAMPLES - len(self.examples)]
+        self.labels += other.labels[: MAX_LABEL_HINTS - len(self.labels)]
 
 
 @dataclass(slots=True)
@@ -117,27 +149,27 @@ class Findings:
         found = cls(rows=batch.rows)
         malformed = [row for row, fault in batch.bad_ids.items() if fault is not CellFault.BLANK]
         found.blank_ids = len(batch.bad_ids) - len(malformed)
-        found.malformed_ids.add([batch.id_cells[row] for row in malformed[:MAX_HINTS]], len(malformed))
+        found.malformed_ids = Wrong.of([batch.id_cells[row] for row in malformed[:MAX_HINTS]], len(malformed))
         for cells, faults in zip(batch.cells, batch.faults, strict=False):
-            wrong = {}
+            found.columns.append({})
             for fault, rows in faults.items():
-                wrong[fault] = WrongCells(examples=[(batch.id_cells[row], cells[row]) for row in rows[:MAX_EXAMPLES]])
-                wrong[fault].cells.add(list(dict.fromkeys(cells[row] for row in rows[:MAX_HINTS])), len(rows))
-            found.columns.append(wrong)
+                examples = [(show(batch.id_cells[row].strip()), show(cells[row])) for row in rows[:MAX_EXAMPLES]]
+                labels: list[str] = []
+                if fault is CellFault.UNKNOWN_LABEL:
+                    labels = [cell for cell in dict.fromkeys(cells[row] for row in rows) if len(cell) <= MAX_SHOWN]
+                found.columns[-1][fault] = WrongCells(len(rows), examples, labels[:MAX_LABEL_HINTS])
         return found
 
     def add(self, other: Findings) -> None:
         """Add what is wrong with the rows that follow."""
         self.rows += other.rows
         self.blank_ids += other.blank_ids
-        self.malformed_ids.add(other.malformed_ids.first, other.malformed_ids.count)
+        self.malformed_ids.add(other.malformed_ids)
         if other.columns and not self.columns:
             self.columns = [{} for _ in other.columns]
         for mine, theirs in zip(self.columns, other.columns, strict=False):
             for fault, wrong in theirs.items():
-                known = mine.setdefault(fault, WrongCells())
-                known.cells.add(wrong.cells.first, wrong.cells.count)
-                known.examples += wrong.examples[: MAX_EXAMPLES - len(known.examples)]
+                mine.setdefault(fault, WrongCells()).add(wrong)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +190,11 @@ class Alignment:
         """Room for the values of ``columns`` of every expected id."""
         self._index = index
         self.values: list[Array] = [_unfilled(len(index), column) for column in columns]
+        self.places: list[Array] = []
+        self.unknown = Wrong()
+        self.findings = Findings()
 
-    def __call__(self, batch: Batch) -> Placed:
+    def keep(self, batch: Batch) -> Placed:
         """Put the values of a batch. Of two rows with the same id, either may win: they are refused later."""
         places = self._index.find(batch.keys)
         for row in (*batch.bad_ids, *batch.huge_ids):
@@ -169,9 +204,14 @@ class Alignment:
             _scatter(self.values, places, batch.values)
             return Placed(places, Wrong(), Findings.of(batch))
         rows = [row for row in strange.tolist() if row not in batch.bad_ids]
-        unknown = Wrong()
-        unknown.add([batch.huge_ids.get(row) or key_text(batch.keys, row) for row in rows[:MAX_HINTS]], len(rows))
-        return Placed(places, unknown, Findings.of(batch))
+        keys = [batch.huge_ids.get(row) or key_text(batch.keys, row) for row in rows[:MAX_HINTS]]
+        return Placed(places, Wrong.of(keys, len(rows)), Findings.of(batch))
+
+    def add(self, placed: Placed) -> None:
+        """Remember where the rows of the next batch stand, and what is wrong with them."""
+        self.places.append(placed.places)
+        self.unknown.add(placed.unknown)
+        self.findings.add(placed.findings)
 
     def is_full(self) -> bool:
         """Whether every expected id surely has its values; where that cannot be told from them, False."""
@@ -212,6 +252,23 @@ class Collected:
     findings: Findings
 
 
-def collect(batch: Batch) -> Collected:
-    """Keep a batch as it is."""
-    return Collected(as_ids(batch.keys), batch.values, bool(batch.huge_ids), Findings.of(batch))
+class Collection:
+    """Keeps rows as they are."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.ids: list[Array] = []
+        self.values: list[list[Array]] = []
+        self.huge_ids = False
+        self.findings = Findings()
+
+    def keep(self, batch: Batch) -> Collected:
+        """The rows of a batch."""
+        return Collected(as_ids(batch.keys), batch.values, bool(batch.huge_ids), Findings.of(batch))
+
+    def add(self, collected: Collected) -> None:
+        """Append them."""
+        self.ids.append(collected.ids)
+        self.values.append(collected.values)
+        self.huge_ids = self.huge_ids or collected.huge_ids
+        self.findings.add(collected.findings)

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from openmle_env.graders.loading.cells import convert
+from openmle_env.graders.loading.cells import MAX_SPELLINGS, convert
 from openmle_env.graders.loading.id_index import MAX_ID_BYTES, RowLookup, key_text, text_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from openmle_env.graders.rows import Array
     from openmle_env.types import Column
-
-MAX_SPELLINGS = 1000
-"""Spellings of the labels of one column that are remembered."""
 
 _WORD = 8
 _LITTLE = np.dtype("<u8")
@@ -92,20 +91,31 @@ class LabelReader:
         """Know the labels as the task spells them."""
         self._column = column
         self._spellings = column.labels
+        self._table: tuple[int, RowLookup, Array] | None = None
 
     def codes(self, words: Array, size: int) -> Array | None:
         """The positions of labels that are given as texts padded to ``size`` bytes; None where one is no label."""
+        table = self._table
+        if table is None or table[0] != size:
+            table = self._new_table(self._spellings, size)
         while True:
-            known = [text for text in self._spellings if len(text.encode()) <= size]
-            places = RowLookup(text_words(known, size)).find(words)
+            _, lookup, known = table
+            places = lookup.find(words)
             unknown = np.flatnonzero(places < 0)
             if not len(unknown):
-                codes: Array = convert(known, self._column)[0].take(places)
+                codes: Array = known.take(places)
                 return codes
             new = dict.fromkeys(key_text(words, row) for row in unknown[:MAX_SPELLINGS].tolist())
             if len(known) > MAX_SPELLINGS + len(self._column.labels) or convert(list(new), self._column)[1]:
                 return None
-            self._spellings = (*self._spellings, *(text for text in new if text not in self._spellings))
+            table = self._new_table((*self._spellings, *new), size)
+
+    def _new_table(self, spellings: Iterable[str], size: int) -> tuple[int, RowLookup, Array]:
+        """Where each spelling of at most ``size`` bytes stands, and its label. Threads may replace each other's."""
+        spellings = self._spellings = tuple(dict.fromkeys(spellings))
+        known = [text for text in spellings if len(text.encode()) <= size]
+        table = self._table = size, RowLookup(text_words(known, size)), convert(known, self._column)[0]
+        return table
 
 
 def _eight_digits(words: Array) -> Array:

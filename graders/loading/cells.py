@@ -6,11 +6,13 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from openmle_env.errors import PackError
+from openmle_env.graders.echo import show_some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -26,6 +28,9 @@ MAX_SHORT_INTEGER = 18
 
 MAX_INTEGER_DIGITS = 40
 """The most digits of an integer, so that ``1e999999`` cannot take memory."""
+
+MAX_SPELLINGS = 1_000
+"""Spellings of the labels of one column that are remembered, beside the task's own."""
 
 # float() and int() accept more than a data file should: underscores, other scripts' digits, "infinity".
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -58,13 +63,15 @@ def check_schema(schema: SubmissionSchema) -> None:
     """Refuse a schema that no file could satisfy.
 
     Raises:
-        PackError: Names are empty, padded or used twice, there is no target, the id is not an integer or text, or a
-            label column lists no labels or one of them twice.
+        PackError: Names are empty, padded or used twice, there is no target, the id is not an integer or text, a
+            label column lists no labels or one of them twice, or a name or label holds what no file can.
     """
     names = schema.columns
     for name in names:
         if not name or name != name.strip():
             raise PackError(f"Column name {name!r} of the submission schema is empty or has blanks around it.")
+        if not is_writable(name) or "\ufeff" in name:
+            raise PackError(f"Column name {name!r} holds a NUL, a byte-order mark or half a character; rename it.")
     if len(set(names)) < len(names):
         raise PackError(f"The submission schema names a column twice: {', '.join(names)}.")
     if not schema.targets:
@@ -73,7 +80,20 @@ def check_schema(schema: SubmissionSchema) -> None:
         raise PackError(f"The id column {schema.id.name!r} is of kind {schema.id.kind!r}; ids are integer or text.")
     for target in schema.targets:
         if target.kind == "label" and (not target.labels or len(set(target.labels)) < len(target.labels)):
-            raise PackError(f"The label column {target.name!r} must list every label once; it lists {target.labels!r}.")
+            raise PackError(
+                f"The label column {target.name!r} must list every label once; it lists {len(target.labels):,}: "
+                f"{show_some(target.labels, len(target.labels))}."
+            )
+        if not is_writable("".join(target.labels)):
+            raise PackError(f"A label of column {target.name!r} holds a NUL or half a character; correct it.")
+
+
+def is_writable(text: str) -> bool:
+    """Whether a text can stand in a file that we read: without NUL, and with an encoding in UTF-8."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def convert(cells: Sequence[str], column: Column) -> tuple[Array, dict[CellFault, list[int]]]:
@@ -192,7 +212,7 @@ def _reader(column: Column) -> Callable[[str], int | float | str | CellFault]:
         case "probability":
             return _probability
         case "label":
-            return _LabelReader(column.labels)
+            return _spellings(column.labels)
         case "text":
             return _text_or_blank if column.blank else _text
 
@@ -248,7 +268,12 @@ def _integer(cell: str) -> int | CellFault:
     return int(exact)
 
 
-class _LabelReader:
+@lru_cache(maxsize=16)
+def _spellings(labels: tuple[str, ...]) -> _Spellings:
+    return _Spellings(labels)  # kept from batch to batch: there may be a million labels
+
+
+class _Spellings:
     """Maps a cell to the position of one of the task's labels.
 
     The label itself comes first, then the label without blanks around the cell, then the same number in another
@@ -256,7 +281,8 @@ class _LabelReader:
     """
 
     def __init__(self, labels: tuple[str, ...]) -> None:
-        self._known: dict[str, int | CellFault] = {label: code for code, label in enumerate(labels)}
+        self._known = {label: code for code, label in enumerate(labels)}
+        self._others: dict[str, int | CellFault] = {}
         numbers: dict[Decimal, list[int]] = {}
         for code, label in enumerate(labels):
             number = _label_number(label)
@@ -266,9 +292,11 @@ class _LabelReader:
         self._booleans = {truth: labels.index(label) for truth, label in yes_and_no(labels).items()}
 
     def __call__(self, cell: str) -> int | CellFault:
-        code = self._known.get(cell)
+        code = self._known.get(cell, self._others.get(cell))
         if code is None:
-            code = self._known[cell] = self._find(cell)
+            code = self._find(cell)
+            if len(self._others) < MAX_SPELLINGS and len(cell) <= MAX_INTEGER_DIGITS:
+                self._others[cell] = code
         return code
 
     def _find(self, cell: str) -> int | CellFault:

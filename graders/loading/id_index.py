@@ -14,7 +14,7 @@ import numpy as np
 
 from openmle_env.errors import PackError
 from openmle_env.graders.echo import show
-from openmle_env.graders.loading.cells import canonical_ids
+from openmle_env.graders.loading.cells import canonical_ids, is_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -67,9 +67,12 @@ class IdIndex:
         """Index ids as a file spells them.
 
         Raises:
-            PackError: There are none, one is blank or not of the id's kind, or one appears twice.
+            PackError: There are none, one is not of the id's kind or holds what no file can, or one appears twice.
         """
         texts = [str(cell) for cell in cells]
+        if not is_writable("".join(texts)):
+            strange = next(text for text in texts if not is_writable(text))
+            raise PackError(wrong_id(strange, column, "it holds a NUL or half a character"))
         keys, faults, huge = canonical_ids(texts, column, as_text=False)
         if huge:
             keys, faults, huge = canonical_ids(texts, column, as_text=True)
@@ -156,6 +159,8 @@ class RowLookup:
 
     def find(self, words: Array) -> Array:
         """Where each row of words stands; of equal ones, where the first one does."""
+        if not len(self._words):
+            return np.full(len(words), NOT_FOUND, np.int32)
         if self._direct is not None:
             return self._direct_places(self._direct, words[:, 0].view(np.int64))
         first = int(self._places(words[:1])[0])

@@ -21,13 +21,13 @@ from openmle_env.graders.loading.block_layout import BlockLayout, LabelReader
 from openmle_env.graders.loading.cells import canonical_ids, convert
 from openmle_env.graders.loading.plain_numbers import DIGITS, NUMERIC, read_nothing_else, read_numbers
 from openmle_env.graders.loading.source import Refused, Source
-from openmle_env.graders.loading.table import TextReader
+from openmle_env.graders.loading.table import TextReader, too_many_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from openmle_env.graders.loading.batches import Plan
+    from openmle_env.graders.loading.batches import Plan, Sink
     from openmle_env.graders.rows import Array
     from openmle_env.types import Column
 
@@ -48,58 +48,57 @@ _ALL = bytes(range(256))
 _SEPARATORS = _ALL.translate(None, b',\n\r"\0')
 
 
-def read(
-    source: Source, header: Sequence[str], plan: Plan, keep: Callable[[Batch], Kept], *, max_rows: int | None
-) -> list[Kept] | None:
+def read(source: Source, header: Sequence[str], plan: Plan, sink: Sink[Kept], *, max_rows: int | None) -> bool:
     """Read a file that stands at its start.
 
     Args:
         source: The file.
         header: The names that `TextReader` found in it.
         plan: Which columns are converted, and how.
-        keep: What is done with each batch; called on several threads.
+        sink: What takes the batches.
         max_rows: The most rows.
 
     Returns:
-        What ``keep`` gave for each batch, in the order of the file; None where the file is not plain, or has more rows.
+        Whether the sink has all rows. If not, the file is not plain, and the sink is of no use.
 
     Raises:
-        Refused: The file cannot be read.
+        Refused: The file cannot be read, or has more rows, all plain.
     """
     blocks = _blocks(source)
     first = next(blocks, None)
     if first is None or not all(header):
-        return None
+        return False
     line, _, rest = first.partition(b"\n")
     if not _is_header(line, header):
-        return None
+        return False
     labels = {column: LabelReader(column) for column in plan.columns if column.kind == "label"}
     reader = _BlockReader(plan, tuple(header), labels)
-    kept: list[Kept] = []
     rows = 0
-    with closing(_in_order(reader, keep, rest, blocks)) as results:  # no thread is left when this ends
+    with closing(_in_order(reader, sink, rest, blocks)) as results:  # no thread is left when this ends
         for done in results:
             if done is None:
-                return None
+                return False
             rows += done[0]
             if max_rows is not None and rows > max_rows:
-                return None
-            kept.append(done[1])
-    return kept
+                raise too_many_rows(max_rows)
+            sink.add(done[1])
+    return True
 
 
 def _in_order(
-    reader: _BlockReader, keep: Callable[[Batch], Kept], first: bytes, blocks: Iterator[bytes]
+    reader: _BlockReader, sink: Sink[Kept], first: bytes, blocks: Iterator[bytes]
 ) -> Generator[tuple[int, Kept] | None]:
     """Rows and result of each block; the first one alone, since it shows whether the rest is worth threads."""
 
     def work(block: bytes) -> tuple[int, Kept] | None:
         batch = reader.batch(block)
-        return None if batch is None else (batch.rows, keep(batch))
+        return None if batch is None else (batch.rows, sink.keep(batch))
 
     if first:
         yield work(first)
-    threads = min(MAX_THREADS, len(os.sched_getaffinity(0)))
+    threads = min(
+        MAX_THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     running: deque[Future[tuple[int, Kept] | None]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:

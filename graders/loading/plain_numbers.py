@@ -50,6 +50,8 @@ def read_nothing_else(block: bytes, width: int, places: Mapping[Column, int]) ->
     rows = np.count_nonzero(characters == ord("\n"))
     if np.count_nonzero(characters == ord(",")) != rows * (width - 1):
         return None
+    if block.count(b",", 0, block.index(b"\n")) != width - 1:
+        return None  # pandas would only warn of a first row that is too long
     frame = _parse(block, width, {})
     if frame is None or len(frame) != rows:
         return None

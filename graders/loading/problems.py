@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from openmle_env.graders.echo import MAX_EXAMPLES, show, show_some
+from openmle_env.graders.echo import MAX_EXAMPLES, MAX_SHOWN, show, show_some
 from openmle_env.graders.loading.cells import CellFault
 from openmle_env.types import Problem
 
@@ -92,7 +92,7 @@ def id_problems(findings: Findings, wrong: WrongIds, column: Column) -> list[Pro
         problems.append(_wrong_ids("missing_ids", wrong.missing, "Missing ids", advice))
     if wrong.unknown.count:
         none_found = "No id of the task was found. " if wrong.missing.count == wrong.expected else ""
-        twins = _twins(wrong.unknown.first, wrong.missing.first)
+        twins = _twins(wrong.unknown.hints, wrong.missing.hints)
         advice = f"{none_found}{copy}{_lost_zeros(wrong, column)}{' ' + twins if twins else ''}"
         problems.append(_wrong_ids("unknown_ids", wrong.unknown, "Ids that the task does not have", advice))
     if wrong.duplicates.count:
@@ -122,6 +122,8 @@ def _twins(found: Iterable[str], wanted: Iterable[str]) -> str:
     """A hint where a text looks like one that is wanted, and is not: an accent may be a character of its own."""
     forms = {unicodedata.normalize("NFC", text): text for text in wanted}
     for text in found:
+        if len(text) > MAX_SHOWN:  # with many accents in a row, the time that it takes grows with their square
+            continue
         twin = forms.get(unicodedata.normalize("NFC", text), text)
         if twin != text:
             return f"{show(text)} differs from {show(twin)} only by Unicode normalisation: keep the task's spelling."
@@ -131,36 +133,38 @@ def _twins(found: Iterable[str], wanted: Iterable[str]) -> str:
 def _lost_zeros(wrong: WrongIds, column: Column) -> str:
     if column.kind == "integer":
         return ""
-    stripped = {key.lstrip("0"): key for key in wrong.missing.first if key.startswith("0")}
-    original = next((stripped[key] for key in wrong.unknown.first if key in stripped), None)
+    stripped = {key.lstrip("0"): key for key in wrong.missing.hints if key.startswith("0")}
+    original = next((stripped[key] for key in wrong.unknown.hints if key in stripped), None)
     return f" Leading zeros seem to be lost, as in {show(original)}: read the ids as text." if original else ""
 
 
 def _wrong_ids(code: str, ids: Wrong, what: str, advice: str) -> Problem:
     return Problem(
         code=code,
-        message=f"{what} ({ids.count:,}): {show_some(ids.first, ids.count)}. {advice}",
+        message=f"{what} ({ids.count:,}): {', '.join(ids.examples)}{_rest(ids.examples, ids.count)}. {advice}",
         count=ids.count,
-        examples=tuple(show(key) for key in ids.first[:MAX_EXAMPLES]),
+        examples=tuple(ids.examples),
     )
 
 
 def _wrong_values(column: Column, fault: CellFault, wrong: WrongCells, rows: int) -> Problem:
     if fault is CellFault.BLANK:
-        examples = tuple(f"id {show(key.strip())}" for key, _ in wrong.examples)
+        examples = tuple(f"id {key}" for key, _ in wrong.examples)
     else:
-        examples = tuple(f"id {show(key.strip())}: {show(cell)}" for key, cell in wrong.examples)
+        examples = tuple(f"id {key}: {cell}" for key, cell in wrong.examples)
     advice = _ADVICE[fault]
     if fault is CellFault.UNKNOWN_LABEL:
         advice += f". Its labels are {show_some(column.labels, len(column.labels))}"
-        if twins := _twins(wrong.cells.first, column.labels):
+        if twins := _twins(wrong.labels, column.labels):
             advice += f". {twins.removesuffix('.')}"
-    count = wrong.cells.count
-    rest = f" and {count - len(examples):,} more" if count > len(examples) else ""
     return Problem(
         code=fault.value,
-        message=f"Column {show(column.name)}: {count:,} of {rows:,} values are {advice}. "
-        f"See {', '.join(examples)}{rest}.",
-        count=count,
+        message=f"Column {show(column.name)}: {wrong.count:,} of {rows:,} values are {advice}. "
+        f"See {', '.join(examples)}{_rest(examples, wrong.count)}.",
+        count=wrong.count,
         examples=examples,
     )
+
+
+def _rest(examples: Sequence[str], count: int) -> str:
+    return f" and {count - len(examples):,} more" if count > len(examples) else ""

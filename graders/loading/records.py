@@ -25,6 +25,7 @@ PIECE = 1 << 20
 """Bytes that are read at once."""
 
 _FIELD = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|((?:[^",\r\n][^,\r\n]*+)?+))(,|\r\n|\r|\n|\Z)')
+_LINE = re.compile(r"[^\n]+")
 _NOT_BREAK = re.compile(r"[^\r\n]")
 
 _COMPRESSED = {
@@ -118,20 +119,19 @@ class Records:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         cut = len(text) if ended else text.rfind("\n") + 1
         self._text = text[cut:] + ("\r" if split_end else "")
-        for row in text[:cut].split("\n") if cut else ():
+        for line, row in _lines(text[:cut], self._line):
             if row:
                 if len(row) >= MAX_FIELDS and row.count(",") >= MAX_FIELDS:
-                    raise _too_wide(self._line)
-                yield self._line, row.split(",")
-            self._line += 1
-        self._line -= bool(cut)  # the text after the last line break is no line
+                    raise _too_wide(line)
+                yield line, row.split(",")
+        self._line += text.count("\n", 0, cut)
 
     def _quoted_records(self, *, ended: bool) -> Iterator[tuple[int, list[str]]]:
         """Records as the csv module splits them, as long as it is sure of them and counts lines as we do."""
         text = self._text
         end = text.rfind("\n") + 1
-        if text.count("\r") != text.count("\r\n"):
-            end = 0
+        if text.count("\r") != text.count("\r\n") or text.count("\n\n\n") > len(text) // 8:
+            end = 0  # it would miscount lines, or hand on each of those that are empty
         reader = csv.reader(io.StringIO(text[:end], newline="\n"), strict=True)
         first, lines = self._line, 0
         sure = True
@@ -200,6 +200,19 @@ class Records:
         raise refuse(
             "bad_quoting", f"Line {line:,}: text follows the end of a quoted field. Double any quote inside it."
         )
+
+
+def _lines(text: str, first: int) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; most of those that are empty are left out, of which a file may have a billion."""
+    return _full_lines(text, first) if "\n\n" in text else enumerate(text.split("\n"), first)
+
+
+def _full_lines(text: str, first: int) -> Iterator[tuple[int, str]]:
+    end = 0
+    for match in _LINE.finditer(text):
+        first += text.count("\n", end, match.start())
+        end = match.end()
+        yield first, match[0]
 
 
 def _breaks(text: str, start: int, end: int) -> int:

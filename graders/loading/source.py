@@ -77,14 +77,23 @@ class Source:
             piece = self._file.read(count)
         except OSError as error:
             raise _unreadable(error) from None
+        if piece is None:  # some files of the kernel's own call themselves regular, and make a reader wait
+            raise _unreadable(OSError(errno.EAGAIN, ""))
         self._read += len(piece)
         if self._max_bytes is not None and self._read > self._max_bytes:
             raise _too_large(f"more than {self._max_bytes:,} bytes", self._max_bytes)
         return piece
 
     def rewind(self) -> None:
-        """Go back to the start."""
-        self._file.seek(0)
+        """Go back to the start.
+
+        Raises:
+            Refused: The system does not let us.
+        """
+        try:
+            self._file.seek(0)
+        except OSError as error:
+            raise _unreadable(error) from None
         self._read = 0
 
 
@@ -137,6 +146,8 @@ def _open_path(path: Path, max_bytes: int) -> BinaryIO:
     try:
         _refuse_irregular(os.lstat(path))  # before opening: to open a device or FIFO may already have effects
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError:
+        raise _no_file() from None  # no file has such a name, with a NUL or half a character
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR}:
             raise _no_file() from None
@@ -175,4 +186,4 @@ def _too_large(size: str, limit: int) -> Refused:
 
 
 def _unreadable(error: OSError) -> Refused:
-    return refuse("unreadable", f"The submission cannot be read: {os.strerror(error.errno or 0)}.")
+    return refuse("unreadable", f"The file cannot be read: {os.strerror(error.errno or 0)}.")

@@ -138,7 +138,7 @@ class TextReader:
                 first_trailing = first_trailing or line
             self.rows += 1
             if max_rows is not None and self.rows > max_rows:
-                raise refuse("too_many_rows", f"The file has more than {max_rows:,} rows. Write one row for each id.")
+                raise too_many_rows(max_rows)
             yield record
         if 0 < trailing < self.rows:
             raise _ragged(first_trailing, width, width + 1)
@@ -201,6 +201,11 @@ def _names(header: list[str]) -> list[str]:
     if inner is not None:
         raise _unnamed(inner)
     return names
+
+
+def too_many_rows(limit: int) -> Refused:
+    """What is raised of a file with more rows."""
+    return refuse("too_many_rows", f"The file has more than {limit:,} rows. Write one row for each id.")
 
 
 def _ragged(line: int, expected: int, found: int) -> Refused:

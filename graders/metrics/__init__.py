@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openmle_env.errors import unknown_name
+from openmle_env.errors import UsageError
 from openmle_env.graders.metrics import (  # registers their metrics
     agreement,
     bleu,
@@ -39,9 +39,11 @@ from openmle_env.graders.metrics import (  # registers their metrics
     uncertainty,
     wrmsse,
 )
+from openmle_env.graders.metrics.definition import Metric
 from openmle_env.graders.metrics.examples import Golden, Trial
-from openmle_env.graders.metrics.parameters import AnswerColumn, Option, Parameter
-from openmle_env.graders.metrics.registry import Metric, aliases, metric, registered
+from openmle_env.graders.metrics.name_search import exact, search, unknown
+from openmle_env.graders.metrics.parameters import AnswerColumn, Option, Parameter, bind
+from openmle_env.graders.metrics.registry import metric, registered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +85,7 @@ __all__ = [
     "ranking",
     "regression",
     "relative_errors",
+    "search",
     "subgroup_bias",
     "survival",
     "text",
@@ -97,17 +100,26 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str, parameters: Mapping[str, object] | None = None) -> Metric:
-    """The metric called ``name``, which may be another name of it.
+    """The metric called ``name``, which may be another name of it, in any spelling of its case and its separators.
 
     Raises:
         UnknownNameError: There is none, or it has no such parameter; close matches are named.
-        UsageError: A parameter is not what it should be.
+        UsageError: A parameter is not what it should be, or contradicts one that the name stands for.
 
     >>> get("accuracy").higher_is_better
     True
+    >>> get("MAP@5") == get("map_at_k", {"k": 5})
+    True
     """
-    found, preset = aliases().get(name, (name, {}))
-    known = registered()
-    if found not in known:
-        raise unknown_name("metric", name, [*known, *aliases()], hint="`openmle metrics` lists them.")
-    return known[found].with_parameters({**preset, **(parameters or {})})
+    found = exact(name)
+    if found is None:
+        raise unknown(name)
+    known, preset, given = registered()[found[0]], found[1], parameters or {}
+    stated = bind(known.name, known.parameters, preset)
+    for key, value in bind(known.name, known.parameters, given).items():
+        if key in stated and value != stated[key]:
+            raise UsageError(
+                f"Metric {name!r} stands for {known.name} with {key}={stated[key]}, and {key}={value} was given. "
+                f"Leave {key} out, or name {known.name} to choose it."
+            )
+    return known.with_parameters({**preset, **given})

@@ -102,6 +102,7 @@ def unusable_rows(predicted: Array, rescale: bool = True) -> Iterator[tuple[int,
     ),
     aliases={
         "mlogloss": {},
+        "multiclass_logloss": {},
         "categorical_cross_entropy": {},
     },
 )

@@ -241,9 +241,8 @@ def clustering_accuracy(truth: Array, predicted: Array) -> float:
     own = np.arange(number)
     dearest = int(sizes.max()) + 1
     costs = np.concatenate((dearest - sizes, np.full(number, dearest)))
-    graph = coo_array(
-        (costs.astype(float), (np.concatenate((rows, own)), np.concatenate((columns, len(counts.clusters) + own)))),
-        shape=(number, len(counts.clusters) + number),
-    ).tocsr()
+    # The oldest scipy that we take only matches over positions of 32 bits.
+    places = np.stack((np.append(rows, own), np.append(columns, len(counts.clusters) + own))).astype(np.int32)
+    graph = coo_array((costs.astype(float), tuple(places)), shape=(number, len(counts.clusters) + number)).tocsr()
     matched, chosen = min_weight_full_bipartite_matching(graph)
     return (number * dearest - math.fsum(graph[matched, chosen])) / len(truth)

@@ -1,13 +1,21 @@
-"""Worked examples of a metric, and the three submissions that show which way it points."""
+"""Worked examples of a metric, the three submissions that show which way it points, and how plain values are read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from openmle_env.errors import UsageError
+from openmle_env.graders.echo import show
+from openmle_env.graders.loading.cells import convert
+from openmle_env.graders.rows import Rows
 
 if TYPE_CHECKING:
-    from openmle_env.types import ColumnKind
+    from openmle_env.graders.rows import Array
+    from openmle_env.types import Column, ColumnKind
 
 Value: TypeAlias = int | float | str
 Values: TypeAlias = Sequence[Value] | Sequence[tuple[Value, ...]]
@@ -62,3 +70,44 @@ class Trial:
             parameters=self.parameters,
             answers=self.answers,
         )
+
+
+def as_tuples(values: Values | Array) -> list[Any]:
+    """The same with each row of several values as a tuple, be it a list or a row of an array."""
+    return [tuple(row) if isinstance(row, list | tuple | np.ndarray) else row for row in values]
+
+
+def by_column(values: Values) -> list[list[Any]]:
+    """The values of each column.
+
+    Raises:
+        UsageError: Rows have different numbers of values.
+    """
+    rows = [value if isinstance(value, tuple) else (value,) for value in values]
+    if len({len(row) for row in rows}) > 1:
+        raise UsageError("Not every row has as many values as the first.")
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def as_rows(
+    identity: Column, count: int, columns: Mapping[str, Column], values: Mapping[str, Sequence[Value]], what: str
+) -> Rows:
+    """Rows with the ids 0, 1, 2 and so on, whose values are read as cells of a file are.
+
+    Raises:
+        UsageError: A column is not there, has another number of values, or one that is not of its kind.
+    """
+    arrays = {}
+    for name, column in columns.items():
+        if len(values.get(name, ())) != count:
+            raise UsageError(
+                f"{what}: column {name!r} should have {count:,} values, not {len(values.get(name, ())):,}."
+            )
+        cells = [str(value) for value in values[name]]
+        arrays[name], faults = convert(cells, column)
+        for fault, rows in faults.items():
+            raise UsageError(
+                f"{what}: {len(rows):,} of {count:,} values of column {name!r} are wrong for the kind {column.kind} "
+                f"({fault.value}), such as {show(cells[rows[0]])}."
+            )
+    return Rows(identity, np.arange(count), columns, arrays)

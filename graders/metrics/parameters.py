@@ -123,22 +123,21 @@ class Parameter:
                 return value if isinstance(value, str) and value else None
             case "flag":
                 return value if isinstance(value, bool) else _WORDS.get(str(value).lower())
-            case "texts":
-                items = value.split(",") if isinstance(value, str) else value
-                texts = tuple(str(item).strip() for item in items) if isinstance(items, list | tuple) else ()
-                return texts if texts and all(texts) else None
-            case "columns":
-                items = value.split(",") if isinstance(value, str) else value
-                names = tuple(str(item).strip() for item in items) if isinstance(items, list | tuple) else ()
-                return names if names and all(names) and len(set(names)) == len(names) else None
-            case "numbers":
-                items = value.split(",") if isinstance(value, str) else value
-                if not isinstance(items, list | tuple):
-                    return None
-                numbers = tuple(self._number(item) for item in items)
-                return numbers if numbers and None not in numbers else None
+            case "texts" | "columns" | "numbers":
+                return self._items(value.split(",") if isinstance(value, str) else value)
             case "integer" | "number":
                 return self._number(value)
+
+    def _items(self, items: object) -> tuple[Any, ...] | None:
+        """At least one item, and each as it should be; None for anything else."""
+        if not isinstance(items, list | tuple) or not items:
+            return None
+        if self.kind == "numbers":
+            numbers = tuple(self._number(item) for item in items)
+            return None if None in numbers else numbers
+        texts = tuple(str(item).strip() for item in items)
+        twice = self.kind == "columns" and len(set(texts)) < len(texts)
+        return texts if all(texts) and not twice else None
 
     def _number(self, value: object) -> float | int | None:
         """A finite number within the bounds; None for anything else."""

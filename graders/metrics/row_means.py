@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from openmle_env.errors import PackError
-from openmle_env.graders.metrics.registry import HUGE
+from openmle_env.graders.metrics.definition import HUGE
 from openmle_env.graders.metrics.truth import row_weights
 
 if TYPE_CHECKING:

@@ -5,24 +5,24 @@ a mapping makes a number of it (`map_score` and the plain functions), a gap betw
 it, and an operator's result is compared with its parent's (`operator_reward`). `normalized` and `improvement` are what
 an environment's step gives.
 
-Two conventions meet here and agree. `normalized` takes a score as the metric gives it and two bounds whose order
-(worse, better) holds the direction; everything else takes `Bounds` of signed scores. Negating a score and both bounds
-changes nothing: ``normalized(score, (worst, best)) == normalized(signed(score), Bounds(signed(worst), signed(best)))``.
+Two conventions meet here and agree. `normalized` and `improvement` take a score as the metric gives it and two bounds
+whose order (worse, better) holds the direction, such as a task's ``reward_bounds``. All other bounds are of signed
+scores: `Bounds` with both ends known, `StaticBounds` where an end may be unknown; `task_bounds` makes a task's.
+Negating a score and both bounds changes nothing:
+``normalized(score, (worst, best)) == normalized(signed(score), Bounds(signed(worst), signed(best)))``.
 
 A program without a score (None, NaN or infinite) never raises: it gets the value for missing scores. What is wrong in
-the configuration (an unknown mode, an exponent of 0, no direction) raises `UsageError`.
+the call (an unknown mode, an exponent of 0, no direction, a score that is a text) raises `UsageError`.
 """
 
 from openmle_env.graders.rewards.adaptive import AdaptiveReward, adaptive_reward
 from openmle_env.graders.rewards.bounds import (
     BOUND_MODES,
     Bounds,
-    Limits,
+    StaticBounds,
     adaptive_bounds,
     anchored_bounds,
     cap_span,
-    finite,
-    signed,
     static_bounds,
 )
 from openmle_env.graders.rewards.mappings import (
@@ -39,7 +39,9 @@ from openmle_env.graders.rewards.mappings import (
 )
 from openmle_env.graders.rewards.operators import OPERATOR_POLICIES, OperatorReward, Parent, operator_reward
 from openmle_env.graders.rewards.published import PublishedComparison, compare_published
+from openmle_env.graders.rewards.scores import finite, signed
 from openmle_env.graders.rewards.shares import improvement, normalized
+from openmle_env.graders.rewards.task_bounds import task_bounds
 from openmle_env.graders.rewards.validation_gap import PenalizedReward, ValidationGap, penalize_gap, validation_gap
 
 __all__ = [
@@ -48,11 +50,11 @@ __all__ = [
     "OPERATOR_POLICIES",
     "AdaptiveReward",
     "Bounds",
-    "Limits",
     "OperatorReward",
     "Parent",
     "PenalizedReward",
     "PublishedComparison",
+    "StaticBounds",
     "ValidationGap",
     "adaptive_bounds",
     "adaptive_reward",
@@ -75,5 +77,6 @@ __all__ = [
     "power_sigmoid",
     "signed",
     "static_bounds",
+    "task_bounds",
     "validation_gap",
 ]

@@ -5,16 +5,28 @@ adapt, which is the mode ``top1_top16``. The other modes, `MIN_SPAN`, `MAX_SPAN`
 settings of OpenRSI's released code, not of the paper. What is done where scores tie, where only one static limit is
 known, or near the largest floats, is our own choice; where that code has a number of it, ours is the same.
 
-All bounds are of signed scores, so that higher is better for every metric.
+All bounds are of signed scores, so that higher is better for every metric. `task_bounds` makes the static ones of a
+task; the bounds in a task's specification, ``reward_bounds``, are of scores as the metric gives them.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from openmle_env.errors import UsageError, unknown_name
+from openmle_env.graders.medals import finite_number
+from openmle_env.graders.rewards.scores import (
+    above_zero,
+    at_least_zero,
+    finite,
+    known,
+    listed,
+    need_instance,
+    signed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,54 +43,79 @@ FARTHEST_ANCHOR = 100.0
 """The lowest signed score that `anchored_bounds` takes for the worst."""
 
 
-def finite(score: float | None) -> float | None:
-    """``score`` as a float if it is one: None for a missing, NaN or infinite one."""
-    if score is None:
-        return None
-    try:
-        number = float(score)
-    except OverflowError:  # an integer of more than 308 digits
-        return None
-    return number if math.isfinite(number) else None
-
-
-def signed(score: float | None, *, higher_is_better: bool) -> float | None:
-    """The score with the sign that makes higher better, or None where there is none (missing, NaN, infinite).
-
-    OpenRSI paper, Eq. 6. A perfect loss of 0 is 0.0.
-
-    Raises:
-        UsageError: The direction is not a bool; it is data of the task and never guessed.
-
-    >>> signed(0.3, higher_is_better=False), signed(float("nan"), higher_is_better=True)
-    (-0.3, None)
-    """
-    if not isinstance(higher_is_better, bool):
-        raise UsageError(f"higher_is_better is True or False, not {higher_is_better!r}: state the metric's.")
-    number = finite(score)
-    if number is None or higher_is_better:
-        return number
-    return 0.0 - number  # 0.0, not -0.0
+HOW_TO_SIGN = (
+    "Signed means that higher is better: where lower is better, negate both, so that a loss from 4.0 (worst) to 0.0 "
+    "(best) is -4.0 to 0.0. `task_bounds` does so for a task, `static_bounds` for ranges."
+)
 
 
 class Bounds(NamedTuple):
-    """Signed scores that stand for 0 and 1; ``worst`` is the lower one."""
+    """Signed scores that stand for 0 and 1; ``worst`` is the lower one.
+
+    Not the ``reward_bounds`` of a task, which are as the metric gives them: for those there is `normalized`.
+    """
 
     worst: float
     best: float
 
 
-class Limits(NamedTuple):
-    """Signed scores that no adaptive bound passes; None where an end is not known."""
+def check_bounds(bounds: Bounds) -> None:
+    """Refuse what are no bounds.
+
+    Raises:
+        UsageError: They are not `Bounds`, not finite, or the worst is not below the best.
+    """
+    need_instance(bounds, Bounds, "Bounds are Bounds(worst, best), of signed scores, both ends known.")
+    if not (all(finite_number(end) is not None for end in bounds) and bounds.worst < bounds.best):
+        raise UsageError(
+            f"Bounds are finite signed scores, the worst below the best, not {tuple(bounds)!r}. {HOW_TO_SIGN}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StaticBounds:
+    """What is known of a task's signed scores beforehand, which no adaptive bound passes; None for an unknown end.
+
+    Raises:
+        UsageError: An end is not a finite number, or the worst is above the best.
+
+    >>> StaticBounds(-4.0, 0.0).bounds(), StaticBounds(None, 0.0).bounds()
+    (Bounds(worst=-4.0, best=0.0), None)
+    """
 
     worst: float | None = None
     best: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("worst", "best"):
+            end = getattr(self, name)
+            if end is not None:
+                number = finite_number(end)
+                if number is None:
+                    raise UsageError(f"The {name} static bound is a finite number, or None if unknown, not {end!r}.")
+                object.__setattr__(self, name, number)
+        if self.worst is not None and self.best is not None and self.worst > self.best:
+            raise UsageError(f"The worst static bound, {self.worst!r}, is above the best, {self.best!r}. {HOW_TO_SIGN}")
 
     def bounds(self, *, max_span: float = MAX_SPAN) -> Bounds | None:
         """Both ends as bounds, at most ``max_span`` apart; None where one is unknown or they are equal."""
         if self.worst is None or self.best is None or self.worst >= self.best:
             return None
         return cap_span(Bounds(self.worst, self.best), max_span=max_span)
+
+
+def check_static(static: StaticBounds) -> None:
+    """Refuse static bounds of another type, such as a task's ``reward_bounds``.
+
+    Raises:
+        UsageError: They are not `StaticBounds`.
+    """
+    need_instance(
+        static,
+        StaticBounds,
+        "Static bounds are StaticBounds(worst, best) of signed scores, StaticBounds() where nothing is known; "
+        "`task_bounds` makes those of a task.",
+    )
 
 
 def cap_span(bounds: Bounds, *, max_span: float = MAX_SPAN) -> Bounds:
@@ -89,7 +126,7 @@ def cap_span(bounds: Bounds, *, max_span: float = MAX_SPAN) -> Bounds:
     >>> cap_span(Bounds(-5e6, 0.0))
     Bounds(worst=-1000000.0, best=0.0)
     """
-    _positive(max_span, "max_span")
+    above_zero(max_span, "max_span")
     worst = max(bounds.worst, bounds.best - max_span)
     # Near the largest floats the span may vanish in rounding.
     return Bounds(worst if worst < bounds.best else math.nextafter(bounds.best, -math.inf), bounds.best)
@@ -101,7 +138,7 @@ def static_bounds(
     theoretical: tuple[float | None, float | None] = (None, None),
     leaderboard: tuple[float | None, float | None] = (None, None),
     prefer: Preference = "hull",
-) -> Limits:
+) -> StaticBounds:
     """What the task itself says of its scores: the outer hull of the metric's range and of the leaderboard's.
 
     OpenRSI paper, Eq. 7.
@@ -117,22 +154,22 @@ def static_bounds(
         UsageError: A range is upside down, or ``prefer`` or the direction is unknown.
 
     >>> static_bounds(higher_is_better=False, theoretical=(0.0, None), leaderboard=(0.1, 5.0))
-    Limits(worst=-5.0, best=0.0)
+    StaticBounds(worst=-5.0, best=0.0)
     """
     sources = {
         "theoretical": _signed_range(theoretical, "theoretical", higher_is_better),
         "leaderboard": _signed_range(leaderboard, "leaderboard", higher_is_better),
     }
     if prefer == "hull":
-        return Limits(
-            min(_known(limits.worst for limits in sources.values()), default=None),
-            max(_known(limits.best for limits in sources.values()), default=None),
+        return StaticBounds(
+            min(known(limits.worst for limits in sources.values()), default=None),
+            max(known(limits.best for limits in sources.values()), default=None),
         )
     if prefer not in sources:
         raise unknown_name("preference of static bounds", prefer, ("hull", *sources))
     first = sources.pop(prefer)
     (second,) = sources.values()
-    return Limits(
+    return StaticBounds(
         second.worst if first.worst is None else first.worst, second.best if first.best is None else first.best
     )
 
@@ -160,7 +197,7 @@ def anchored_bounds(
         _signed_range(theoretical, "theoretical", higher_is_better).worst,
         _signed_range(leaderboard, "leaderboard", higher_is_better).worst,
     ]
-    worst = max([-FARTHEST_ANCHOR, *_known(ends)])
+    worst = max([-FARTHEST_ANCHOR, *known(ends)])
     return None if hull.best is None or hull.best <= worst else Bounds(worst, hull.best)
 
 
@@ -169,7 +206,7 @@ def adaptive_bounds(
     group: Iterable[float | None],
     *,
     higher_is_better: bool,
-    static: Limits = Limits(),  # noqa: B008  immutable
+    static: StaticBounds = StaticBounds(),
     mode: BoundMode | str = "top1_top16",
     shift: float = LOWER_SHIFT,
     min_span: float = MIN_SPAN,
@@ -178,14 +215,14 @@ def adaptive_bounds(
     """Bounds that follow what programs of this task have reached, so that rewards spread over scores that occur.
 
     OpenRSI paper: of all scores, sorted best first, x(1) is the best bound and x(16), or the last, the worst one,
-    which is then lowered by a quarter of the span. Cut to the static limits; where nothing remains, or nothing is
+    which is then lowered by a quarter of the span. Cut to the static bounds; where nothing remains, or nothing is
     known, the static bounds themselves.
 
     Args:
         history: Scores of earlier programs, as the metric gives them; missing and non-finite ones are left out.
         group: Scores of the programs that are compared now, likewise.
         higher_is_better: Direction of the metric.
-        static: Signed limits (`static_bounds`).
+        static: Signed, of the task (`task_bounds`, `static_bounds`).
         mode: Which score is the worst bound: the 16th, the 8th, the mean or the median of all; or ``theoretical``,
             the static bounds alone.
         shift: By which share of the span the worst bound is lowered.
@@ -196,22 +233,22 @@ def adaptive_bounds(
         Signed bounds, or None where there are neither scores nor static bounds.
 
     Raises:
-        UsageError: An unknown mode, a negative shift, spans that are not positive, or no direction.
+        UsageError: An unknown mode, a negative shift, spans that are not positive, no direction, static bounds of
+            another type, or scores that are no numbers.
 
-    >>> limits = static_bounds(higher_is_better=True, theoretical=(0.0, 1.0))
-    >>> adaptive_bounds([0.5, 0.6], [0.7, 0.8], higher_is_better=True, static=limits)
+    >>> adaptive_bounds([0.5, 0.6], [0.7, 0.8], higher_is_better=True, static=StaticBounds(0.0, 1.0))
     Bounds(worst=0.425, best=0.8)
     """
+    check_static(static)
     if mode not in BOUND_MODES:
         raise unknown_name("mode of adaptive bounds", mode, BOUND_MODES)
-    if not (math.isfinite(shift) and shift >= 0):
-        raise UsageError(f"The shift of the lower bound is a finite number of at least 0, not {shift!r}.")
-    _positive(min_span, "min_span")
-    _positive(max_span, "max_span")
+    at_least_zero(shift, "shift, by which the lower bound is lowered,")
+    above_zero(min_span, "min_span")
+    above_zero(max_span, "max_span")
     if min_span > max_span:
         raise UsageError(f"min_span {min_span!r} is greater than max_span {max_span!r}.")
-    given = [signed(score, higher_is_better=higher_is_better) for scores in (history, group) for score in scores]
-    scores = sorted(_known(given), reverse=True)
+    given = (*listed(history, "history"), *listed(group, "group"))
+    scores = sorted(known(signed(score, higher_is_better=higher_is_better) for score in given), reverse=True)
     if mode == "theoretical" or not scores:
         return static.bounds(max_span=max_span)
     best = scores[0]
@@ -237,7 +274,7 @@ def _at_least(worst: float, best: float, min_span: float) -> Bounds:
     return Bounds(worst, raised) if math.isfinite(raised) else Bounds(math.nextafter(best, -math.inf), best)
 
 
-def _within(bounds: Bounds, static: Limits, min_span: float, max_span: float) -> Bounds | None:
+def _within(bounds: Bounds, static: StaticBounds, min_span: float, max_span: float) -> Bounds | None:
     best = bounds.best if static.best is None else min(bounds.best, static.best)
     worst = bounds.worst if static.worst is None else max(bounds.worst, static.worst)
     cut = Bounds(worst, best)
@@ -255,18 +292,11 @@ def _at_most(best: float, min_span: float) -> Bounds:
     return Bounds(worst, best) if math.isfinite(worst) else Bounds(best, math.nextafter(best, math.inf))
 
 
-def _signed_range(ends: tuple[float | None, float | None], name: str, higher_is_better: bool) -> Limits:
+def _signed_range(ends: tuple[float | None, float | None], name: str, higher_is_better: bool) -> StaticBounds:
     low, high = finite(ends[0]), finite(ends[1])
     if low is not None and high is not None and low > high:
         raise UsageError(f"The {name} range is upside down: least {low!r}, greatest {high!r}. State (least, greatest).")
     worst, best = (low, high) if higher_is_better else (high, low)
-    return Limits(signed(worst, higher_is_better=higher_is_better), signed(best, higher_is_better=higher_is_better))
-
-
-def _known(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
-
-
-def _positive(value: float, name: str) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise UsageError(f"{name} is a finite number above 0, not {value!r}.")
+    return StaticBounds(
+        signed(worst, higher_is_better=higher_is_better), signed(best, higher_is_better=higher_is_better)
+    )

@@ -2,6 +2,10 @@
 
 Every function here is monotone in the score: a better one never gets less.
 
+Signed or not: `power_clip`, `power_sigmoid`, `logistic`, `margin_tanh`, `online_percentile` and `linear_sign` take
+signed scores and signed `Bounds` (lower is better: both negated, see `signed`). `medal_binary`, `leaderboard_rank` and
+`map_score` take the score as the metric gives it; the bounds of `map_score` are signed all the same.
+
 Only `power_clip` is a formula of the OpenRSI paper (Frontis-MA1), its Eq. 1. The other names are those of modes in
 OpenRSI's released code, of which we know no published formula, so that the shapes here are our own choice. Those of
 `power_sigmoid`, `logistic`, `margin_tanh` and `leaderboard_rank` give the numbers that we have of that code; so does
@@ -15,13 +19,13 @@ import math
 from typing import TYPE_CHECKING, Literal, get_args
 
 from openmle_env.errors import UsageError, unknown_name
-from openmle_env.graders.rewards.bounds import Bounds, finite, signed
+from openmle_env.graders.medals import Leaderboard
+from openmle_env.graders.rewards.bounds import Bounds, check_bounds
+from openmle_env.graders.rewards.scores import above_zero, finite, listed, need_instance, signed
 from openmle_env.graders.rewards.shares import normalized, position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from openmle_env.graders.medals import Leaderboard
 
 MappingMode = Literal[
     "power_clip",
@@ -35,6 +39,8 @@ MappingMode = Literal[
 ]
 MAPPING_MODES: tuple[str, ...] = get_args(MappingMode)
 _ON_A_BOARD = ("medal_binary", "leaderboard_rank")
+BETWEEN_BOUNDS: tuple[str, ...] = ("power_clip", "power_sigmoid", "logistic", "margin_tanh")
+"""The modes that use bounds."""
 
 WithoutBounds = Literal["zero", "sigmoid"]
 
@@ -45,25 +51,26 @@ def power_clip(score: float, bounds: Bounds, *, alpha: float = 1.0) -> float:
     OpenRSI paper, Eq. 1; its released configuration has alpha 1. A higher one favours the top.
 
     Args:
-        score: Signed score.
-        bounds: Signed bounds.
+        score: Signed score: a loss is negated.
+        bounds: Signed bounds, so not a task's ``reward_bounds``; `normalized` takes those and a raw score.
         alpha: Exponent, above 0.
 
     Raises:
-        UsageError: A number is not finite, ``alpha`` is not above 0, or the worst bound is not below the best.
+        UsageError: A number is not finite, ``alpha`` is not above 0, the bounds are not `Bounds`, or the worst is not
+            below the best.
 
     >>> power_clip(0.75, Bounds(0.5, 1.0), alpha=2.0)
     0.25
     """
-    _check_bounds(bounds)
+    check_bounds(bounds)
     return float(normalized(score, bounds) ** _exponent(alpha))
 
 
 def power_sigmoid(score: float, bounds: Bounds, *, temperature: float = 0.5, alpha: float = 2.0) -> float:
     """sigmoid((p - 1/2) / temperature) ** alpha, where p is the place between the bounds, not clipped.
 
-    In (0, 1). The worst bound gets more than 0 (with the defaults 0.072), the best less than 1, and scores beyond
-    either are still told apart.
+    Signed score, signed bounds. In (0, 1). The worst bound gets more than 0 (with the defaults 0.072), the best less
+    than 1, and scores beyond either are still told apart.
 
     Raises:
         UsageError: As for `power_clip`, or the temperature is not above 0.
@@ -71,15 +78,15 @@ def power_sigmoid(score: float, bounds: Bounds, *, temperature: float = 0.5, alp
     >>> round(power_sigmoid(0.5, Bounds(0.0, 1.0)), 6)
     0.25
     """
-    _check_bounds(bounds)
-    _above_zero(temperature, "temperature")
+    check_bounds(bounds)
+    above_zero(temperature, "temperature")
     return float(_sigmoid((position(score, bounds) - 0.5) / temperature) ** _exponent(alpha))
 
 
 def logistic(score: float, bounds: Bounds) -> float:
     """sigmoid(2 p), where p is the place between the bounds, not clipped: 1/2 at the worst, 0.88 at the best.
 
-    Meant for the bounds of `anchored_bounds`.
+    Signed score, signed bounds; meant for those of `anchored_bounds`.
 
     Raises:
         UsageError: As for `power_clip`.
@@ -87,14 +94,14 @@ def logistic(score: float, bounds: Bounds) -> float:
     >>> logistic(0.4, Bounds(0.4, 1.0)), round(logistic(1.0, Bounds(0.4, 1.0)), 3)
     (0.5, 0.881)
     """
-    _check_bounds(bounds)
+    check_bounds(bounds)
     return _sigmoid(2.0 * position(score, bounds))
 
 
 def margin_tanh(score: float, bounds: Bounds, *, width: float = 0.25, alpha: float = 2.0) -> float:
     """((1 + tanh((p - 1/2) / width)) / 2) ** alpha: the margin over the middle of the bounds, squashed.
 
-    In [0, 1]. p is the place between the bounds, not clipped.
+    Signed score, signed bounds. In [0, 1]. p is the place between the bounds, not clipped.
 
     Raises:
         UsageError: As for `power_clip`, or the width is not above 0.
@@ -102,8 +109,8 @@ def margin_tanh(score: float, bounds: Bounds, *, width: float = 0.25, alpha: flo
     >>> margin_tanh(0.5, Bounds(0.0, 1.0))
     0.25
     """
-    _check_bounds(bounds)
-    _above_zero(width, "width")
+    check_bounds(bounds)
+    above_zero(width, "width")
     return float(((1.0 + math.tanh((position(score, bounds) - 0.5) / width)) / 2.0) ** _exponent(alpha))
 
 
@@ -112,11 +119,14 @@ def online_percentile(score: float, references: Iterable[float | None]) -> float
 
     References that are missing or not finite are left out.
 
+    Raises:
+        UsageError: The score is not a finite number, or a reference is no number.
+
     >>> online_percentile(0.5, [0.1, 0.5, 0.7, None])
     0.5
     """
     number = _score(score)
-    known = [reference for reference in map(finite, references) if reference is not None]
+    known = [reference for reference in map(finite, listed(references, "references")) if reference is not None]
     if not known:
         return 0.5
     beaten = sum(reference < number for reference in known)
@@ -126,6 +136,9 @@ def online_percentile(score: float, references: Iterable[float | None]) -> float
 
 def linear_sign(score: float) -> float:
     """The signed score itself.
+
+    Raises:
+        UsageError: It is not a finite number.
 
     >>> linear_sign(-0.25)
     -0.25
@@ -139,17 +152,24 @@ def medal_binary(score: float, board: Leaderboard) -> float:
     Raises:
         UsageError: The score is not a finite number.
     """
+    _check_board(board)
     return 0.0 if board.place(score).medal is None else 1.0
 
 
 def leaderboard_rank(score: float, board: Leaderboard) -> float:
     """1 - b / (n - 1), at least 0, where b of the board's n teams are strictly better than ``score``.
 
-    1 for the first place, 0 for the last and for what is worse. On a board of one team: 1, or 0 where it is better.
+    ``score`` is as the metric gives it. 1 for the first place, 0 for the last and for what is worse. On a board of one
+    team: 1, or 0 where it is better.
+
+    This is the rule of OpenRSI's released code. It is not the environment's ``reward="rank"``, the share of the teams
+    that are beaten (`Place.human_rank`, as MLE-bench counts): there teams that tie with the score are not beaten, so
+    that the first place ties with itself and gets (n - 1) / n; here they do not count against it.
 
     Raises:
         UsageError: The score is not a finite number.
     """
+    _check_board(board)
     place = board.place(score)
     return max(0.0, 1.0 - (place.rank - 1) / max(1, place.teams - 1))
 
@@ -189,7 +209,8 @@ def map_score(
 
     Raises:
         UsageError: The configuration is wrong, whatever the score: an unknown mode, a number that should be above 0,
-            bounds upside down, no leaderboard or one of the other direction.
+            bounds upside down or of another type, no leaderboard or one of the other direction. Or the score is no
+            number, but a text for example.
 
     >>> map_score(1.25, mode="power_clip", higher_is_better=False, bounds=Bounds(-5.0, 0.0))
     0.75
@@ -201,10 +222,10 @@ def map_score(
     if without_bounds not in get_args(WithoutBounds):
         raise unknown_name("value for without_bounds", without_bounds, get_args(WithoutBounds))
     if bounds is not None:
-        _check_bounds(bounds)
+        check_bounds(bounds)
     exponent = _exponent((1.0 if mode == "power_clip" else 2.0) if alpha is None else alpha)
-    _above_zero(temperature, "temperature")
-    _above_zero(width, "width")
+    above_zero(temperature, "temperature")
+    above_zero(width, "width")
     absent = _missing(missing, mode, bounds)
     if value is None:
         return absent
@@ -212,7 +233,8 @@ def map_score(
         return (medal_binary if mode == "medal_binary" else leaderboard_rank)(float(score), leaderboard)
     if mode == "online_percentile":
         return online_percentile(
-            value, [signed(reference, higher_is_better=higher_is_better) for reference in references]
+            value,
+            [signed(each, higher_is_better=higher_is_better) for each in listed(references, "references")],
         )
     if mode == "linear_sign":
         return linear_sign(value)
@@ -231,10 +253,15 @@ def _check_mode(mode: str, higher_is_better: bool, leaderboard: Leaderboard | No
     if mode in _ON_A_BOARD:
         if leaderboard is None:
             raise UsageError(f"The mapping {mode!r} needs a leaderboard.")
+        _check_board(leaderboard)
         if leaderboard.higher_is_better != higher_is_better:
             raise UsageError(
                 f"The leaderboard says higher_is_better={leaderboard.higher_is_better}, the call {higher_is_better}."
             )
+
+
+def _check_board(board: Leaderboard) -> None:
+    need_instance(board, Leaderboard, "The leaderboard is a Leaderboard (`read_leaderboard` makes one).")
 
 
 def _missing(missing: float | None, mode: str, bounds: Bounds | None) -> float:
@@ -249,11 +276,6 @@ def _missing(missing: float | None, mode: str, bounds: Bounds | None) -> float:
     return min(0.0, bounds.worst)
 
 
-def _check_bounds(bounds: Bounds) -> None:
-    if not (math.isfinite(bounds[0]) and math.isfinite(bounds[1]) and bounds[0] < bounds[1]):
-        raise UsageError(f"Bounds are finite signed scores, the worst below the best, not {tuple(bounds)!r}.")
-
-
 def _score(score: float) -> float:
     number = finite(score)
     if number is None:
@@ -262,13 +284,8 @@ def _score(score: float) -> float:
 
 
 def _exponent(alpha: float) -> float:
-    _above_zero(alpha, "alpha")
+    above_zero(alpha, "alpha")
     return alpha
-
-
-def _above_zero(value: float, name: str) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise UsageError(f"{name} is a finite number above 0, not {value!r}.")
 
 
 def _sigmoid(x: float) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from openmle_env.errors import UsageError, unknown_name
-from openmle_env.graders.rewards.bounds import finite
+from openmle_env.errors import unknown_name
+from openmle_env.graders.rewards.scores import at_least_zero, finite, need_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +69,8 @@ def operator_reward(
         bonus: Factor of the gain, at least 0.
 
     Raises:
-        UsageError: An unknown operator or policy, or a bonus that is negative or not finite.
+        UsageError: An unknown operator or policy, a bonus that is negative or not finite, or a parent or a reward of
+            another type.
 
     >>> operator_reward(0.75, operator="improve", code="new", parents=[Parent("old", 0.5)])
     OperatorReward(shaped=0.75, gain=0.25, bonus=0.125, final=0.875)
@@ -79,12 +79,13 @@ def operator_reward(
         raise unknown_name("operator", operator, OPERATORS)
     if policy not in OPERATOR_POLICIES:
         raise unknown_name("policy of operator rewards", policy, OPERATOR_POLICIES)
-    if not (math.isfinite(bonus) and bonus >= 0):
-        raise UsageError(f"The bonus is a finite number of at least 0, not {bonus!r}.")
+    at_least_zero(bonus, "bonus")
     own = finite(reward) or 0.0
     if operator == "draft":
         return OperatorReward(own, 0.0, 0.0, own)
     made_from = list(parents)
+    for parent in made_from:
+        need_instance(parent, Parent, "A parent is Parent(code, reward).")
     text = _bare(code)
     if own == 0.0 or any(_bare(parent.code) == text for parent in made_from):
         return OperatorReward(min(own, 0.0), 0.0, 0.0, min(own, 0.0))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from openmle_env.errors import UsageError
-from openmle_env.graders.rewards.bounds import finite, signed
+from openmle_env.graders.rewards.scores import finite, signed
 
 SURPASS = 0.1
 """The relative gap above which a published result counts as surpassed."""
@@ -35,7 +35,7 @@ def compare_published(score: float | None, published: float, *, higher_is_better
         higher_is_better: Direction of the metric.
 
     Raises:
-        UsageError: The published result is 0, to which no gap is relative, or not finite.
+        UsageError: The published result is 0, to which no gap is relative, or not finite; or the score is no number.
 
     >>> compare_published(0.44, 0.5, higher_is_better=False)
     PublishedComparison(gap=0.12, match=True, surpass=True)

@@ -5,13 +5,13 @@ The rule and its numbers are those of OpenRSI's released code, which the tests c
 
 from __future__ import annotations
 
-import math
 import sys
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from openmle_env.errors import UsageError
-from openmle_env.graders.rewards.bounds import Limits, finite
+from openmle_env.graders.rewards.bounds import StaticBounds, check_static
+from openmle_env.graders.rewards.scores import above_zero, at_least_zero, finite
 
 COEFFICIENT = 0.05
 TOLERANCE = 0.12
@@ -42,24 +42,33 @@ class PenalizedReward(NamedTuple):
     factor: float
 
 
-def validation_gap(validation: float | None, test: float | None, *, limits: Limits = Limits()) -> ValidationGap:  # noqa: B008  immutable
+def validation_gap(
+    validation: float | None,
+    test: float | None,
+    *,
+    static: StaticBounds = StaticBounds(),  # noqa: B008  immutable
+) -> ValidationGap:
     """How far the score that a program claims is from the one it got, in either direction.
 
     Args:
         validation: The program's own score, or None.
         test: The hidden score, or None.
-        limits: The metric's range (`static_bounds`). Where it is known and at most 100 wide, the gap is measured by it;
-            else by the greater absolute value of the two scores.
+        static: The metric's range (`static_bounds`), or the task's (`task_bounds`). Where it is known and at most 100
+            wide, the gap is measured by it; else by the greater absolute value of the two scores.
 
-    >>> validation_gap(50.0, 100.0, limits=Limits(0.0, 1000.0))
+    Raises:
+        UsageError: A score is no number, or ``static`` is not `StaticBounds`.
+
+    >>> validation_gap(50.0, 100.0, static=StaticBounds(0.0, 1000.0))
     ValidationGap(absolute=50.0, relative=0.5, denominator=100.0, measure='scores')
     """
+    check_static(static)
     claimed, got = finite(validation), finite(test)
     if claimed is None or got is None:
         return ValidationGap()
     gap = abs(Fraction(claimed) - Fraction(got))  # exact: the difference of two floats may overflow
-    if limits.worst is not None and limits.best is not None and 0 < limits.best - limits.worst <= WIDE_RANGE:
-        return _gap(gap, limits.best - limits.worst, "range")
+    if static.worst is not None and static.best is not None and 0 < static.best - static.worst <= WIDE_RANGE:
+        return _gap(gap, static.best - static.worst, "range")
     return _gap(gap, max(abs(claimed), abs(got)), "scores")
 
 
@@ -90,10 +99,9 @@ def penalize_gap(
     if finite(reward) is None:
         raise UsageError(f"A reward is a finite number, not {reward!r}.")
     slope = coefficient if steep is None else steep
-    if not (math.isfinite(coefficient) and coefficient >= 0 and math.isfinite(slope) and slope >= 0):
-        raise UsageError(f"The slopes of the penalty, {coefficient!r} and {slope!r}, are finite numbers of at least 0.")
-    if not (math.isfinite(tolerance) and tolerance > 0):
-        raise UsageError(f"tolerance is a finite number above 0, not {tolerance!r}.")
+    at_least_zero(coefficient, "coefficient, a slope of the penalty,")
+    at_least_zero(slope, "steep, a slope of the penalty,")
+    above_zero(tolerance, "tolerance")
     if relative_gap is None or reward <= 0 or finite(relative_gap) is None:
         return PenalizedReward(float(reward), 0.0, 1.0)
     if relative_gap < 0:

@@ -33,8 +33,6 @@ class Seen:
     integers: bool = True
     """Whether all cells are whole numbers, be they written as 3 or as 3.0."""
     numbers: bool = True
-    probabilities: bool = True
-    """Whether all are numbers from 0 to 1."""
     values: set[str] = field(default_factory=set)
     """The different values, without blanks around them: all of them, or more than `MAX_CLASSES`."""
 
@@ -47,21 +45,17 @@ class Seen:
         self.integers = self.integers and all(map(_INTEGER.fullmatch, fresh))
         if self.numbers:
             try:
-                found = list(map(float, fresh))
+                list(map(float, fresh))
             except ValueError:
-                self.numbers = self.probabilities = False
-            else:
-                self.probabilities = self.probabilities and all(0 <= number <= 1 for number in found)
+                self.numbers = False
 
     def fits(self, kind: ColumnKind) -> bool:
         """Whether the cells can be read as this kind; labels only where they are a yes and a no."""
         match kind:
             case "integer":
                 return self.integers
-            case "number":
+            case "number" | "probability":  # no metric takes the latter before the former
                 return self.numbers
-            case "probability":
-                return self.probabilities
             case "text":
                 return True
             case "label":

@@ -11,10 +11,11 @@ from openmle_env.errors import UsageError
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from openmle_env.commands.answer_cells import Seen
+    from openmle_env.graders.answers import Condition
     from openmle_env.graders.metrics import Metric
 
 KINDS: tuple[ColumnKind, ...] = ("label", "integer", "number", "probability", "text")
@@ -93,7 +94,8 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
     condition = Condition.parse(told.rows)
     beside = [*column_names(metric), *([condition.column] if condition.column else [])]
     _need((told.id,), there, file)
-    _need(column_names(metric), there, file, what="A parameter names")
+    for parameter, name in _named(metric):
+        _need((name,), there, file, what=f"--param {parameter} names")
     _need(beside, there, file)
     classes = class_column(metric)
     targets = told.targets or (told.labels if classes else _targets(metric, there, {told.id, *beside}, file))
@@ -102,7 +104,10 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
     _need(answered, there, file)
     # Answers that are read in another way than predictions do not tell how those are read.
     telling = answered if metric.truth == "same" else ()
-    seen = answer_cells.look(answers, [told.id], [*answered, *([classes] if classes else [])], condition)
+    asked = [told.id, *([condition.column] if condition.column else [])]
+    seen = answer_cells.look(answers, asked, [*answered, *([classes] if classes else [])], condition)
+    if condition.column:
+        _need_scored_rows(condition, seen[condition.column], file)
     if metric.truth == "binary":
         _need_yes_and_no(metric, {name: seen[name] for name in answered}, told)
     if classes and not targets:
@@ -135,6 +140,28 @@ def _need(names: Iterable[str], there: Sequence[str], file: str, *, what: str = 
         if name not in there:
             why = f"{what} the column {name!r}, and {file} has none of that name" if what else ""
             raise UsageError(f"{why or f'{file} has no column {name!r}'}; it has {some(there)}.")
+
+
+def _named(metric: Metric) -> Iterator[tuple[str, str]]:
+    """The parameters that name columns of the answers, each with a column."""
+    from openmle_env.graders.metrics import AnswerColumn  # numpy
+
+    for parameter in metric.parameters:
+        if isinstance(parameter.mark, AnswerColumn) and parameter.name in metric.given:
+            given = metric.given[parameter.name]
+            yield from ((parameter.name, name) for name in (given if parameter.mark.many else (given,)))
+
+
+def _need_scored_rows(condition: Condition, seen: Seen, file: str) -> None:
+    """Refuse a condition that holds for no row, with the values, which are known to whoever runs this."""
+    from openmle_env.graders.echo import show_some  # numpy
+
+    if len(seen.values) <= answer_cells.MAX_CLASSES and not condition.holds(seen.values).any():
+        sign = "=" if condition.equal else "!="
+        raise UsageError(
+            f"No row is scored: none of {file} has {condition.column} {sign} {condition.value}. That column holds "
+            f"{show_some(sorted(seen.values), len(seen.values))}. Correct --where; cells are compared with it as text."
+        )
 
 
 def _need_yes_and_no(metric: Metric, answered: Mapping[str, Seen], told: Told) -> None:

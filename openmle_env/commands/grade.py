@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import stat
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,20 +11,14 @@ import typer
 from openmle_env import settings
 from openmle_env.commands import answer_columns
 from openmle_env.commands.answer_columns import KINDS
+from openmle_env.commands.answer_grades import by_answers, need_file
 from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, AsJson, console, emit, say
 from openmle_env.errors import PackError, UsageError
 from openmle_env.types import Fault, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from openmle_env.graders.grader import Grader
     from openmle_env.graders.metrics import Metric
-    from openmle_env.types import Grade, SubmissionSchema, TaskSpec
-
-
-_OF_A_KIND = {"not_a_number", "not_an_integer", "out_of_range", "unknown_label"}
-"""Problems that another kind of target would not have."""
+    from openmle_env.types import Grade, TaskSpec
 
 
 def grade(
@@ -76,7 +69,7 @@ def grade(
     as_json: AsJson = False,
 ) -> int:
     """Grade a submission; an invalid one exits with 1 and says what is wrong with it."""
-    _need_file(submission, "Give the path of a submission.")
+    need_file(submission, "Give the path of a submission.")
     if metric is not None:
         if part is not None:
             raise UsageError(
@@ -94,7 +87,7 @@ def grade(
             rows=where or "",
         )
         chosen = _metric(metric, answer_columns.parameters(param or ()))
-        result, higher_is_better = _by_answers(Path(task_or_answers), submission, chosen, told)
+        result, higher_is_better = by_answers(Path(task_or_answers), submission, chosen, told)
         name, given = chosen.name, dict(chosen.given)
     else:
         if any(one is not None for one in (id_column, target, kind, param, where, labels)):
@@ -138,25 +131,12 @@ def _metric(name: str, given: dict[str, str]) -> Metric:
     try:
         chosen = metrics.get(name, given)
         chosen.need_parameters()
-    except (UsageError, PackError) as error:
-        lines = "".join(f"\n  {line}" for line in metric_words.parameter_lines(plain))
-        kind = type(error) if isinstance(error, UsageError) else UsageError
-        raise kind(f"{error}\nParameters of {plain.name}:{lines}" if lines else str(error)) from None
+    except PackError as error:  # one is missing
+        lines = (str(error), *metric_words.usage_lines(plain), f"An example: openmle metrics {plain.name}")
+        raise UsageError("\n".join(lines)) from None
+    except UsageError as error:
+        raise type(error)("\n".join((str(error), *metric_words.usage_lines(plain)))) from None
     return chosen
-
-
-def _need_file(path: Path, advice: str, *, plain: bool = False) -> None:
-    """Refuse what is no file; with ``plain``, what can only be read once, too, since answers are read twice."""
-    try:
-        status = path.stat()
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        what = f"There is no file {str(path)!r}" if missing else f"{str(path)!r} cannot be read ({error.strerror})"
-        raise UsageError(f"{what}. {advice}") from None
-    if stat.S_ISDIR(status.st_mode):
-        raise UsageError(f"{str(path)!r} is a folder. {advice}")
-    if plain and not stat.S_ISREG(status.st_mode):
-        raise UsageError(f"{str(path)!r} is a pipe, a device or a socket. Write the answers to a plain file first.")
 
 
 def _print(result: Grade, *, higher_is_better: bool) -> None:
@@ -197,58 +177,3 @@ def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, TaskSpec]:
             details=details,
         )
         return grader.grade(submission, part), task.spec
-
-
-def _by_answers(answers: Path, submission: Path, metric: Metric, told: answer_columns.Told) -> tuple[Grade, bool]:
-    from openmle_env.graders.grader import Grader  # numpy
-    from openmle_env.graders.metric_words import family
-
-    _need_file(answers, "With --metric, the first argument is a file of answers.", plain=True)
-    schema = answer_columns.schema(metric, answers, told)
-    why: list[str] = []
-    try:
-        grader = Grader(
-            schema=schema, metric=metric, answers=answers, split="none", scored_rows=told.rows, details=why.append
-        )
-    except PackError as error:
-        raise UsageError(f"{error} {answer_columns.hint(metric, told)}".rstrip()) from None
-    try:
-        loaded = grader.load()  # raises, where grading would only give a status
-    except PackError as error:
-        if told.targets or len(schema.targets) == 1:
-            raise
-        raise PackError(f"{error} {_found(schema)}") from None
-    result = grader.grade(submission, Part.ALL)
-    if told.rows and len(loaded.positions[Part.ALL]) == len(loaded.rows):
-        every = f"Every row is scored: {told.rows!r} holds for all of them."
-        result = replace(result, warnings=(*result.warnings, every))
-    if result.status.fault is Fault.TASK and why:  # whoever runs this command owns the answers
-        result = replace(result, message=f"{result.message} {why[-1]}")
-    if not told.targets and any(problem.code == "wrong_columns" for problem in result.problems):
-        result = replace(result, warnings=(*result.warnings, _found(schema)))
-    if not told.kind and any(problem.code in _OF_A_KIND for problem in result.problems):
-        kinds = ", ".join(dict.fromkeys(target.kind for target in schema.targets))
-        found = f"Targets were read as {kinds}, which the answers suggest; --kind and --labels say otherwise."
-        result = replace(result, warnings=(*result.warnings, found))
-    if result.valid and "label" in metric.kinds and family(metric) != "clustering":  # clusters have any names
-        result = replace(result, warnings=(*result.warnings, *_strangers(grader, submission)))
-    return result, grader.higher_is_better
-
-
-def _found(schema: SubmissionSchema) -> str:
-    columns = answer_columns.some(schema.columns[1:])
-    return f"What is compared was not told, and found in the answers: {columns}. Name each such column with --target."
-
-
-def _strangers(grader: Grader, submission: Path) -> Iterator[str]:
-    """A warning for each target of classes in which nothing predicted is a class of the answers."""
-    import numpy as np  # heavy
-
-    predictions = grader.check(submission).predictions
-    if predictions is not None:
-        truth = grader.load().rows
-        for name, column in predictions.columns.items():
-            if truth.columns.get(name) != column:
-                continue
-            if not np.intersect1d(predictions.values[name], truth.values[name]).size:
-                yield f"No value predicted for {name!r} occurs among the answers. Are its classes spelled as they are?"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openmle_env.commands.console import AsJson, console, emit, table
+from openmle_env.commands.console import AsJson, console, emit, say, table
+from openmle_env.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,23 +17,35 @@ if TYPE_CHECKING:
 
 def metrics(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A metric, by any of its names; all if left out.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME|WORD]",
+            help="A metric, by any of its names; or a word, to list the metrics that have it in a name or in what is "
+            "said of them; all if left out.",
+        ),
     ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List the metrics, or show one: formula, parameters, other names, an example."""
+    """List the metrics, or show one: formula, parameters, other names, an example to copy."""
     from openmle_env.graders import metric_words as words  # numpy
     from openmle_env.graders import metrics as known
 
-    if name is not None:
-        metric = known.get(name)
-        if as_json:
-            emit({**words.facts(metric), "given": dict(metric.given)})
-        else:
-            console().print("\n".join(_lines(metric)))
-        return
     every = [known.get(one) for one in known.names()]
+    if name is not None:
+        try:
+            metric = known.get(name)
+        except UnknownNameError as error:
+            every = [*known.search(name)]
+            if not every:
+                raise
+            say(f"{str(error).partition(chr(10))[0]} Metrics with {name!r} in a name or in what is said of them:")
+        else:
+            if as_json:
+                emit({**words.facts(metric), "given": dict(metric.given)})
+            else:
+                console().print("\n".join(_lines(metric)))
+            return
     if as_json:
         emit([words.facts(metric) for metric in every])
         return
@@ -40,12 +53,13 @@ def metrics(
         (
             metric.name,
             "↑" if metric.higher_is_better else "↓",
+            ", ".join(metric.aliases),
             ", ".join(one.name for one in metric.parameters),
             metric.description,
         )
         for metric in every
     ]
-    table("", ("metric", "", "parameters", "what it is"), rows)
+    table("", ("metric", "", "other names", "parameters", "what it is"), rows)
 
 
 def _lines(metric: Metric) -> Iterator[str]:
@@ -55,6 +69,7 @@ def _lines(metric: Metric) -> Iterator[str]:
     yield f"{metric.name}{given}: {metric.description}"
     yield ""
     yield f"{words.direction(metric)}; {words.span(metric)}; targets of kind {', '.join(metric.kinds)}"
+    yield words.submission_words(metric)
     yield f"Formula: {metric.source}"
     yield f"Degenerate cases: {metric.degenerate}"
     if metric.aliases:
@@ -64,3 +79,19 @@ def _lines(metric: Metric) -> Iterator[str]:
     yield "Parameters (--param NAME=VALUE):" if metric.parameters else "It has no parameters."
     for line in words.parameter_lines(metric):
         yield f"  {line}"
+    yield ""
+    yield from _example(metric)
+
+
+def _example(metric: Metric) -> Iterator[str]:
+    from openmle_env.graders.metric_example import MAX_ROWS, as_csv, example  # numpy
+
+    shown = example(metric)
+    yield f"An example, which scores {shown.score!r}{f': {shown.note}' if shown.note else ''}"
+    for name, columns in (("answers.csv", shown.answers), ("submission.csv", shown.submission)):
+        yield f"  {name}"
+        lines = as_csv(columns).splitlines()
+        yield from (f"    {line}" for line in lines[: MAX_ROWS + 1])
+        if len(lines) > MAX_ROWS + 1:
+            yield f"    ... {shown.rows:,} rows in all"
+    yield f"  {shown.command}"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openmle_env.commands.console import AsJson, console, emit, progress
+from openmle_env.commands.console import AsJson, console, emit, progress, say
 
 
 def prepare(
@@ -30,6 +30,8 @@ def prepare(
             prepared = make(pack, progress=report, force=force, show_trace=True)
         documents.append({"task": pack.slug, "version": pack.version, "hash": pack.hash,
                           "made": prepared.made, "public": str(prepared.public)})  # fmt: skip
+        for warning in prepared.warnings:
+            say(f"Warning: {pack.slug}: {warning}")
         if not as_json:
             verb = "prepared" if prepared.made else "was prepared before, and is whole"
             console().print(f"{pack.slug} {verb}. Public files: {prepared.public}")

@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import re
+import shlex
 
 import pytest
 
 from openmle_env.commands import answer_columns
 from openmle_env.graders import metrics
+from openmle_env.commands.answer_grades import OTHER_FORM
 from openmle_env.graders.metric_columns import replaces_targets
-from openmle_env.graders.metric_words import value
+from openmle_env.graders.metric_example import MAX_ROWS, as_csv, example
+from openmle_env.graders.metric_words import family, value
+from openmle_env.graders.rows import Rows
 
 
 def write(path, columns):
@@ -81,7 +86,8 @@ def test_columns_of_parameters_and_of_the_condition_are_no_targets(openmle, tabl
     assert score(openmle, answers, submission, *options, "--where", "u_out = 0") == 0.125
     assert score(openmle, answers, submission, *options, "--where", "u_out != 1") == 0.125
     refused = openmle("grade", answers, submission, *options, "--where", "u_out = 7")
-    assert (refused.code, "scored" in refused.stderr) == (1, True)
+    assert (refused.code, "No row is scored" in refused.stderr) == (2, True)
+    assert "u_out = 7. That column holds '0', '1'." in refused.stderr
 
 
 def test_classes_in_one_column_are_the_target_columns(openmle, table):
@@ -92,7 +98,7 @@ def test_classes_in_one_column_are_the_target_columns(openmle, table):
     assert score(openmle, answers, submission, *options) == pytest.approx(half)
     assert score(openmle, answers, submission, *options, "--labels", "dog,cat,emu") == pytest.approx(half)
     result = openmle("grade", answers, submission, *options, "--target", "dog", "--target", "emu")
-    assert (result.code, "unknown_label" in result.stderr) == (1, True)
+    assert (result.code, "1 are none of its labels" in result.stderr) == (1, True)
 
 
 def test_columns_that_the_answers_lack_have_to_be_named(openmle, table):
@@ -106,6 +112,92 @@ def test_columns_that_the_answers_lack_have_to_be_named(openmle, table):
     assert score(openmle, answers, submission, *options, *named) == pytest.approx(
         -4.9517437762682
     )  # -ln(sqrt(2) * 100)
+
+
+def test_a_parameter_that_has_to_be_given_is_asked_for_with_its_choices(openmle, table):
+    answers, submission = table("id,y,event", "1,5,1", "2,6,0"), table("id,y", "1,4", "2,9")
+    options = ("--metric", "concordance_index", "--id", "id", "--param", "event=event")
+    refused = openmle("grade", answers, submission, *options)
+    assert (refused.code, refused.stdout) == (2, "")
+    assert "needs the parameter prediction, one of 'risk', 'time'." in refused.stderr
+    assert "Parameters of concordance_index:" in refused.stderr
+    assert "taken from the answers" not in refused.stderr
+    assert score(openmle, answers, submission, *options, "--param", "prediction=time") == 1.0
+
+
+def test_all_that_a_metric_needs_is_asked_for_at_once(openmle, table):
+    answers, submission = table("id,time,event", "1,5,1", "2,6,0"), table("id,risk", "1,4", "2,3")
+    options = ("--metric", "concordance_index", "--id", "id")
+    refused = openmle("grade", answers, submission, *options)
+    assert (refused.code, refused.stdout) == (2, "")
+    for part in (
+        "needs the parameters event, the name of a column of the answers; and prediction, one of 'risk', 'time'.",
+        "A submission has the id and one column, named as in the answers.",
+        "openmle metrics concordance_index",
+    ):
+        assert part in refused.stderr
+    needed = ("--param", "event=event", "--param", "prediction=risk")
+    refused = openmle("grade", answers, submission, *options, *needed)
+    assert refused.code == 1
+    assert "another column than 'time': --param time=time --target risk" in refused.stderr
+    assert score(openmle, answers, submission, *options, *needed, "--param", "time=time", "--target", "risk") == 1.0
+    # Where there are several others, nobody can say which.
+    several = openmle("grade", answers, table("id,a,b", "1,4,1", "2,3,1"), *options, *needed)
+    assert "--param time=time --target COLUMN" in several.stderr
+
+
+def test_a_weight_is_not_taken_for_the_truth_of_a_metric_that_has_no_such_parameter(openmle, table):
+    answers, submission = table("id,time", "1,5", "2,6"), table("id,risk", "1,4", "2,3")
+    refused = openmle("grade", answers, submission, "--metric", "mae", "--id", "id")
+    assert (refused.code, "--param" in refused.stderr) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("metric", "cells", "options", "told"),
+    [
+        # Pixel 30 lies in no image of 2 x 2.
+        ("dice", ("1 4", "30 2"), ("--param", "shape=2x2"), "cannot be read by dice with shape=2x2"),
+        ("dice", ("1 4", "3 2"), ("--param", "shape=big"), "is not HEIGHTxWIDTH"),
+        ("dice", ("1 4", "3 2"), (), "such as shape=101x101"),
+        ("map_iou", ("1 4", "3"), ("--param", "shape=9x9"), "an odd number"),
+        ("rmsle", ("1", "-3"), (), "negative"),
+    ],
+)
+def test_answers_and_parameters_that_contradict_each_other_are_not_blamed_on_a_submission(
+    openmle, table, metric, cells, options, told
+):
+    answers = table("id,y", *(f"{row},{cell}" for row, cell in enumerate(cells)))
+    submission = table("id,y", "0,1 1", "1,2 1") if metric != "rmsle" else table("id,y", "0,1", "1,2")
+    refused = openmle("grade", answers, submission, "--metric", metric, "--id", "id", *options)
+    assert (refused.code, refused.stdout) == (2, "")
+    for part in (told, f"Parameters of {metric}:\n  "):
+        assert part in refused.stderr
+    assert "submission_invalid" not in refused.stderr
+
+
+def test_a_submission_that_breaks_the_shape_is_still_to_blame(openmle, table):
+    answers, submission = table("id,y", "1,1 4"), table("id,y", "1,30 2")
+    refused = openmle("grade", answers, submission, "--metric", "dice", "--id", "id", "--param", "shape=2x2", "--json")
+    assert (refused.code, json.loads(refused.stdout)["status"]) == (1, "submission_invalid")
+
+
+def test_answers_of_rows_that_are_not_scored_may_have_any_form(openmle, table):
+    answers = table("id,y,use", "1,1 4,yes", "2,none,no")
+    submission = table("id,y", "1,1 4", "2,1 1")
+    options = ("--metric", "dice", "--id", "id", "--param", "shape=2x2", "--where", "use = yes")
+    assert score(openmle, answers, submission, *options) == 1.0
+
+
+@pytest.mark.parametrize("name", metrics.names())
+def test_the_answers_of_worked_examples_have_the_form_of_predictions_or_are_known_not_to(name):
+    metric = metrics.get(name)
+    for golden in metric.golden:
+        used, truth, predicted = metric.example(golden)
+        columns = predicted.columns
+        if family(metric) in OTHER_FORM or any(one not in truth.columns for one in columns):
+            continue
+        own = Rows(truth.id, truth.ids, columns, {one: truth.values[one] for one in columns})
+        assert not used.problems(own, truth), golden
 
 
 def test_the_order_of_classes_is_told_where_it_counts(openmle, table):
@@ -154,6 +246,7 @@ def test_why_a_metric_is_undefined_is_told_to_the_owner_of_the_answers(openmle, 
     document = json.loads(result.stdout)
     assert (result.code, document["status"], document["score"]) == (1, "metric_or_answer_missing", None)
     assert "one class only" in document["message"]
+    assert "fault of the task" not in document["message"]
 
 
 @pytest.mark.parametrize(
@@ -171,9 +264,15 @@ def test_why_a_metric_is_undefined_is_told_to_the_owner_of_the_answers(openmle, 
         (("--metric", "accuracy", "--labels", ""), ["each class once"]),
         (("--metric", "accuracy", "--where", "y"), ["COLUMN = VALUE"]),
         (("--metric", "accuracy", "--where", "z = 1"), ["no column 'z'", "id, y"]),
-        (("--metric", "accuracy", "--param", "weight=z"), ["parameter names the column 'z'", "id, y"]),
+        (("--metric", "accuracy", "--param", "weight=z"), ["--param weight names the column 'z'", "id, y"]),
         (("--metric", "accuracy", "--where", "y = 1"), ["no column to compare"]),
         (("--metric", "acuracy"), ["Did you mean 'accuracy'"]),
+        (("--metric", "auprc"), ["Did you mean 'average_precision'"]),
+        (("--metric", "mAP"), ["Did you mean 'box_map' or 'map_at_k'"]),
+        (
+            ("--metric", "map_at_5", "--param", "k=3"),
+            ["'map_at_5' stands for map_at_k with k=5, and k=3 was given", "\n  k: "],
+        ),
         (("--param", "k=5"), ["go with --metric"]),
         (("--where", "y = 1"), ["go with --metric"]),
         (("--labels", "a,b"), ["go with --metric"]),
@@ -203,6 +302,48 @@ def test_a_metric_is_shown_with_all_that_is_said_of_it(openmle, name):
     text = openmle("metrics", name).stdout
     for part in (metric.description, *(f"  {one.name}: " for one in metric.parameters), *metric.aliases):
         assert part in text
+
+
+@pytest.mark.parametrize("name", [*metrics.names(), "qwk", "f2", "map_at_3"])
+def test_the_example_that_is_shown_can_be_copied(openmle, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    lines = openmle("metrics", name).stdout.splitlines()
+    start = next(row for row, line in enumerate(lines) if line.startswith("An example, which scores "))
+    stated = re.match(r"An example, which scores ([-+.\de]+?)(?::|$)", lines[start])[1]
+    whole = example(metrics.get(name))
+    files = {"answers.csv": whole.answers, "submission.csv": whole.submission}
+    places = {file: lines.index(f"  {file}", start) for file in files}
+    for file, columns in files.items():
+        shown = itertools.takewhile(lambda line: line.startswith("    "), lines[places[file] + 1 :])
+        text = "".join(f"{line[4:]}\n" for line in shown)
+        if "rows in all" not in text:
+            assert text == as_csv(columns)
+        (tmp_path / file).write_text(as_csv(columns))
+    assert lines[-1] == f"  {whole.command}"
+    program, *arguments = shlex.split(lines[-1])
+    assert program == "openmle"
+    assert score(openmle, *arguments[1:]) == pytest.approx(float(stated), rel=1e-12)
+
+
+def test_examples_say_something():
+    poor = {name for name in metrics.names() if example(metrics.get(name)).score in {0, 1}}
+    assert not poor
+    assert {name for name in metrics.names() if example(metrics.get(name)).rows > MAX_ROWS} == {"ssim"}
+
+
+def test_a_word_lists_the_metrics_that_have_it(openmle):
+    shown = openmle("metrics", "matthews")
+    assert (shown.code, "mcc" in shown.stdout, "accuracy" in shown.stdout) == (0, True, False)
+    # By another name, in a description, in any spelling.
+    for word, name in (("quantile", "pinball"), ("Run Lengths", "dice"), ("HARRELL", "concordance_index")):
+        found = [one["name"] for one in json.loads(openmle("metrics", word, "--json").stdout)]
+        assert name in found, (word, found)
+        assert len(found) < 10
+
+
+def test_other_names_are_listed(openmle):
+    shown = openmle("metrics").stdout
+    assert all(alias in shown for alias in ("qwk", "cindex", "macro_f1"))
 
 
 def test_an_unknown_metric_is_wrong_use(openmle):

@@ -52,6 +52,31 @@ def test_rewards_of_a_place(ranked: Path) -> None:
         assert len({reward for reward, _ in steps}) > 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("normalized", "A score of 0 is worth reward 0, one of 1 reward 1;"),
+        ("improvement", "A score of 0 is worth 0 and one of 1 is worth 1; the reward of a program is by how much"),
+        ("score", "The reward of a program is its validation score; without a score it is 0."),
+        ("medal", "1 where its validation score would win a medal"),
+        ("rank", "the share of the teams on the competition's leaderboard that its validation score beats"),
+    ],
+)
+def test_an_agent_is_told_the_reward_that_it_gets(ranked: Path, kind: Any, told: str) -> None:
+    env = TaskEnv(ranked, sandbox=Box(), reward=kind)
+    text = env.reset()[0]["task"]
+    env.close()
+    assert told in text
+    assert ("worth reward" in text) is (kind == "normalized")
+    assert not [score for score in SCORES if str(score) in text]
+
+
+def test_a_perfect_loss_is_worth_nothing_and_not_less_than_nothing() -> None:
+    given = {"previous_best": None, "bounds": (4.0, 0.0), "higher_is_better": False}
+    assert str(step_reward("score", score=0.0, **given)) == "0.0"  # type: ignore[arg-type]  # a dict
+    assert step_reward("score", score=2.5, **given) == -2.5  # type: ignore[arg-type]  # a dict
+
+
 @pytest.mark.parametrize("kind", OF_A_BOARD)
 def test_a_program_without_a_score_gets_nothing(ranked: Path, kind: Any) -> None:
     assert [reward for reward, _ in play(TaskEnv(ranked, sandbox=Box(), reward=kind), "timeout", "csv\nid,z\n")] == [

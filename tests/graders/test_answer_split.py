@@ -58,8 +58,8 @@ def test_a_split_that_the_pack_states() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["test", ""], "'' for id 'b'"),
-        (["test", "Ignored"], "'Ignored'"),
+        (["test", ""], "nothing for id 'b'"),
+        (["Ignored", "test"], "another word for id 'a'"),
         (["test", "test"], "validation part empty"),
     ],
 )

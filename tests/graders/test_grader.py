@@ -85,7 +85,7 @@ def test_answers_that_cannot_be_used_are_quoted_to_whoever_is_named_only(
     grader = make(survival, answers, split_column="target", details=told.append)  # whose words are the answers
     grade = grader.grade(submission(), Part.TEST)
     assert grade.status is ResultStatus.METRIC_OR_ANSWER_MISSING
-    assert "says '0' for id '0'" in told[0]
+    assert "says another word for id '0'" in told[0]
     assert "'0'" not in repr(grade) + caplog.text
     assert "PackError" in caplog.text
 

@@ -416,7 +416,7 @@ def test_one_column_of_the_answers_may_be_read_in_two_ways(tmp_path: Path, size:
     [
         ("id,y,z\n1,0,1\n1.0,0,1\n", "'1' appears twice"),
         ("id,y,z\n1,0,1\n,0,1\n", "'' is no integer id"),
-        ("id,y,z\n1,0,1\n2,5,1\n", "column 'y' is not label .* throughout: 1 unknown_label"),
+        ("id,y,z\n1,0,1\n2,5,1\n", "column 'y', .* is one. Of those cells 1 are none of its labels: correct them"),
         ("id,y,z\n", "no ids"),
         ("id,y\n1,0\n", "the column 'z' is missing"),
     ],

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from openmle_env.errors import PackError
+from openmle_env.errors import PackError, UsageError
 from openmle_env.graders.leaderboard_file import is_lfs_pointer, read_leaderboard
 
 if TYPE_CHECKING:
@@ -99,3 +100,27 @@ def test_what_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(write(tmp_path, "score\n1\n"))
     with pytest.raises(PackError, match="Put the CSV file itself there"):
         read_leaderboard(tmp_path / "link", higher_is_better=True)
+
+
+def test_a_path_may_be_a_text(tmp_path: Path) -> None:
+    direction: Any = np.True_
+    assert read_leaderboard(str(write(tmp_path, "score\n1\n2\n")), direction).gold == 2.0
+    with pytest.raises(PackError, match=r"no leaderboard at nothing\.csv"):
+        read_leaderboard("nothing.csv", higher_is_better=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"path": None}, "read from a path, not None"),
+        ({"path": [0.5, 0.6]}, r"Leaderboard\(scores, \.\.\.\)"),
+        ({"path": b"score\n1\n"}, "read from a path"),
+        ({"column": 3}, "named by a text, not 3"),
+        ({"higher_is_better": None}, "higher_is_better is True or False"),
+        ({"higher_is_better": 1}, "higher_is_better is True or False"),
+    ],
+)
+def test_arguments_of_another_type_are_refused_by_name(tmp_path: Path, arguments: dict[str, Any], says: str) -> None:
+    given = {"path": write(tmp_path, "score\n1\n"), "higher_is_better": True} | arguments
+    with pytest.raises(UsageError, match=says):
+        read_leaderboard(**given)

@@ -190,6 +190,8 @@ def test_small_and_equal_boards_carry_a_note() -> None:
         (np.array([[0.5], [0.6]]), "Entry 1"),
         ([10**400], "Entry 1"),
         ("0.5", "sequence of numbers"),
+        (0.5, "sequence of numbers"),
+        (None, "sequence of numbers"),
         (b"12", "sequence of numbers"),
     ],
 )
@@ -198,7 +200,7 @@ def test_what_is_no_board_is_refused_with_the_reason(scores: Any, says: str) -> 
         Leaderboard(scores, higher_is_better=True)
 
 
-@pytest.mark.parametrize("direction", [None, "max", 1, np.True_])
+@pytest.mark.parametrize("direction", [None, "max", 1, np.float64(1.0)])
 def test_the_direction_is_never_guessed(direction: Any) -> None:
     with pytest.raises(UsageError, match="higher_is_better"):
         Leaderboard([0.1, 0.9], higher_is_better=direction)
@@ -227,3 +229,19 @@ def test_a_board_is_frozen_and_travels_between_processes() -> None:
     with pytest.raises(FrozenInstanceError):
         board.cap = 0.1  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(board)).place(0.15) == board.place(0.15)  # noqa: S301  our own bytes
+
+
+def test_a_direction_of_numpys_is_taken_as_a_plain_one() -> None:
+    for direction, best in ((np.True_, 0.9), (np.False_, 0.1)):
+        board = Leaderboard([0.1, 0.9], higher_is_better=direction)  # type: ignore[arg-type]
+        assert type(board.higher_is_better) is bool
+        assert board.gold == best
+
+
+def test_a_board_shows_its_size_and_thresholds_not_its_scores() -> None:
+    board = Leaderboard(np.arange(1.0, 1001.0) / 1000, higher_is_better=False)
+    # By hand: 1,000 teams, gold to place 12, silver to 50, bronze to 100; the median of 0.5 and 0.501.
+    assert repr(board) == (
+        "Leaderboard(1,000 teams, lower is better; gold 0.012, silver 0.05, bronze 0.1, median 0.5005)"
+    )
+    assert repr(Leaderboard([2], higher_is_better=True)).startswith("Leaderboard(1 team, higher is better; gold 2,")

@@ -10,6 +10,7 @@ import pytest
 from openmle_env.errors import PackError, UnknownNameError, UsageError
 from openmle_env.graders import metrics
 from openmle_env.graders.metrics import AnswerColumn, Golden, Metric, Option, Trial
+from openmle_env.graders.metrics.name_search import _MEANT
 from openmle_env.graders.metrics.parameters import declared
 from openmle_env.graders.metrics.registry import aliases
 from openmle_env.graders.rows import Array, Rows
@@ -71,14 +72,67 @@ def test_another_name_is_the_same_metric_with_parameters(alias: str) -> None:
     assert set(metrics.get(alias).given) <= set(parameters)
 
 
+def test_the_order_of_classes_counts_for_weighted_kappas_only() -> None:
+    for name in metrics.names():
+        metric = metrics.get(name)
+        assert metric.ordered_by in {"", *(parameter.name for parameter in metric.parameters)}
+    assert {name for name in (*metrics.names(), *aliases()) if metrics.get(name).orders_classes} == {
+        *("qwk", "quadratic_weighted_kappa", "linear_weighted_kappa"),
+    }
+    assert not metrics.get("kappa", {"weights": "none"}).orders_classes
+
+
 def test_parameters_at_their_defaults_are_not_listed() -> None:
     assert metrics.get("fbeta", {"beta": 1, "average": "macro"}) == metrics.get("f1_macro")
-    assert metrics.get("f2", {"beta": 1}).given == {}
+    assert metrics.get("fbeta", {"beta": 1}).given == {}
 
 
 def test_unknown_names_get_a_hint() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'accuracy'"):
         metrics.get("acuracy")
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        ("RMSE", ("rmse", {})),
+        ("c-index", ("concordance_index", {})),
+        ("map@5", ("map_at_k", {"k": 5})),
+        ("Log Loss", ("log_loss", {})),
+        ("macro F1", ("fbeta", {"average": "macro"})),
+        ("micro_f1", ("fbeta", {"average": "micro"})),
+        ("multiclass_logloss", ("multiclass_log_loss", {})),
+        ("chrF++", ("chrf++", {})),
+    ],
+)
+def test_a_name_is_found_in_any_spelling(written: str, same: tuple[str, dict[str, object]]) -> None:
+    assert metrics.get(written) == metrics.get(*same)
+
+
+def test_no_two_metrics_share_a_name_in_any_spelling() -> None:
+    for name in (*metrics.names(), *aliases()):
+        assert metrics.get(name.upper().replace("_", " ")) == metrics.get(name)
+
+
+def test_names_that_may_mean_several_metrics_are_not_guessed() -> None:
+    for name, meant in _MEANT.items():
+        with pytest.raises(UnknownNameError) as caught:
+            metrics.get(name)
+        assert all(f"'{one}'" in str(caught.value) for one in meant)
+        assert set(meant) <= set(metrics.names())
+
+
+def test_a_parameter_never_contradicts_the_name_that_states_it() -> None:
+    with pytest.raises(UsageError, match="'map_at_5' stands for map_at_k with k=5, and k=3 was given"):
+        metrics.get("map_at_5", {"k": "3"})
+    assert metrics.get("map_at_5", {"k": "5.0"}) == metrics.get("map_at_k", {"k": 5})
+    assert metrics.get("map_at_3", {"empty": "match"}).given == {"k": 3, "empty": "match"}
+
+
+def test_metrics_are_searched_by_name_and_description() -> None:
+    assert [metric.name for metric in metrics.search("Cohen")] == ["kappa"]
+    assert {"bleu", "rouge_l"} <= {metric.name for metric in (*metrics.search("BLEU"), *metrics.search("rouge-l"))}
+    assert metrics.search("no such thing") == metrics.search(" - ") == ()
 
 
 TRIAL = Trial(kind="integer", truth=(0, 1), perfect=(0, 1), noisy=(0, 0), constant=(1, 1))
@@ -101,6 +155,8 @@ def shaped(
     average: Annotated[Literal["macro", "micro"], Option("Mean.")] = "macro",
     strict: Annotated[bool, Option("Strict.")] = False,
     at: Annotated[tuple[float, ...], Option("Thresholds.", low=0, high=1)] = (0.5,),
+    words: Annotated[tuple[str, ...], Option("Words.")] = (),
+    form: Annotated[Literal["", "a", "b"], Option("Form.", needed=True)] = "",
     weight: Annotated[Array | None, AnswerColumn("Weights.")] = None,
     groups: Annotated[Array | None, AnswerColumn("Groups.", many=True)] = None,
 ) -> float:
@@ -122,6 +178,8 @@ PARAMETERS = {parameter.name: parameter for parameter in declared(shaped)}
         ("strict", False, False),
         ("at", "0.5, 0.75", (0.5, 0.75)),
         ("at", [0, 1], (0.0, 1.0)),
+        ("words", "b, a,b", ("b", "a", "b")),
+        ("words", [1, "a,b"], ("1", "a,b")),
         ("weight", "w", "w"),
         ("groups", "a, b", ("a", "b")),
         ("groups", ["a,b"], ("a,b",)),
@@ -146,6 +204,10 @@ def test_parameters_from_text_and_from_values(name: str, given: object, parsed: 
         ("at", "0.5,2", "numbers separated by commas, at least 0 and at most 1"),
         ("at", [], "numbers separated by commas"),
         ("at", "", "numbers separated by commas"),
+        ("words", "a,,b", "texts separated by commas"),
+        ("words", [], "texts separated by commas"),
+        ("words", 3, "texts separated by commas"),
+        ("form", "c", "one of 'a', 'b'"),
         ("weight", "", "the name of a column of the answers"),
         ("weight", 3, "the name of a column of the answers"),
         ("groups", "a,,b", "the names of columns of the answers"),
@@ -156,6 +218,12 @@ def test_parameters_from_text_and_from_values(name: str, given: object, parsed: 
 def test_parameters_that_are_not_what_they_should_be(name: str, given: object, expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
         PARAMETERS[name].parse(given)
+
+
+def test_only_the_bounds_that_there_are_are_named() -> None:
+    assert PARAMETERS["k"].expected == "a whole number, at least 1"
+    assert PARAMETERS["beta"].expected == "a number, greater than 0"
+    assert PARAMETERS["at"].expected == "numbers separated by commas, at least 0 and at most 1"
 
 
 def test_a_parameter_that_does_not_exist() -> None:
@@ -247,6 +315,40 @@ def test_golden_examples_build_their_rows() -> None:
     )
     assert np.array_equal(truth.ids, predicted.ids)
     assert truth.values["target"].tolist() == [1, 2]
+
+
+def test_plain_values_score_as_the_cells_of_files() -> None:
+    assert metrics.get("rmse").value([1.5, 2], np.array([1.5, 4])) == pytest.approx(math.sqrt(2))
+    probabilities = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
+    for truth in ([[1, 0, 0], [0, 1, 0]], np.eye(3, dtype=bool)[:2]):
+        assert metrics.get("mlogloss").value(truth, probabilities) == pytest.approx(math.log(2) / 2)  # type: ignore[arg-type]
+    by_name = metrics.get("mlogloss", {"truth_column": "animal"})
+    found = by_name.value((), probabilities, names=["cat", "dog", "eel"], answers={"animal": ["cat", "dog"]})
+    assert found == pytest.approx(math.log(2) / 2)
+    assert metrics.get("qwk").value(["low", "high"], ["low", "high"], kind="label", labels=["low", "high"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("truth", "predicted", "rest", "message"),
+    [
+        ([1, 2], [1, math.nan], {}, "1 of 2 values of column 'target' are wrong for the kind number .not_finite"),
+        ([1, "x"], [1, 2], {}, "Answers: 1 of 2 values .* such as 'x'"),
+        ([1], [1, 2], {}, "should have 2 values, not 1"),
+        ([], [], {}, "0 predicted columns"),
+        ([1], [1], {"names": ["a", "b"]}, "1 predicted columns, and 2 names"),
+        ([(1, 2), (1,)], [(1, 2), (1, 2)], {}, "Not every row"),
+    ],
+)
+def test_plain_values_that_are_wrong(
+    truth: list[float], predicted: list[float], rest: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        metrics.get("mae").value(truth, predicted, **rest)  # type: ignore[arg-type]
+
+
+def test_plain_values_of_the_wrong_form_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"Column 'target': 1 of 2 rows have not the form.* id '1': "):
+        metrics.get("rmsle").value([1, 2], [1, -0.5])
 
 
 def test_a_column_is_read_in_one_way() -> None:

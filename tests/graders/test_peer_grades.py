@@ -15,7 +15,6 @@ import pytest
 
 from openmle_env.graders import metrics
 from openmle_env.graders.grader import Grader
-from openmle_env.graders.metrics import Golden
 from openmle_env.graders.metrics.run_length import RunLengthError, decode, encode
 from openmle_env.types import Column, ColumnKind, Part, ResultStatus, SubmissionSchema
 
@@ -197,10 +196,7 @@ def test_grades(key: str, tmp_path: Path) -> None:
 
 def value(metric: str, truth: Any, predicted: Any, **parameters: Any) -> float:
     """The value of a metric of texts or numbers on rows that are given as they stand in a file."""
-    used, true, found = metrics.get(metric).example(
-        Golden(truth=truth, predicted=predicted, score=0.0, parameters=parameters)
-    )
-    return used(true, found)
+    return metrics.get(metric, parameters).value(truth, predicted)
 
 
 def runs(mask: list[int]) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from openmle_env.errors import UnknownNameError, UsageError
 from openmle_env.graders.rewards import (
     BOUND_MODES,
     Bounds,
-    Limits,
+    StaticBounds,
     adaptive_bounds,
     adaptive_reward,
     anchored_bounds,
@@ -24,7 +25,7 @@ from openmle_env.graders.rewards import (
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 anything = st.one_of(st.none(), st.floats(), st.integers(-3, 3).map(float), st.sampled_from([10**400, 0.1, 0.1 + 1e-9]))
-UNIT = Limits(0.0, 1.0)
+UNIT = StaticBounds(0.0, 1.0)
 
 
 @pytest.mark.parametrize("score", [None, math.nan, math.inf, -math.inf, 10**400])
@@ -75,7 +76,7 @@ def test_static_bounds(
     higher: bool, theoretical: Any, leaderboard: Any, prefer: Any, limits: tuple[float | None, float | None]
 ) -> None:
     got = static_bounds(higher_is_better=higher, theoretical=theoretical, leaderboard=leaderboard, prefer=prefer)
-    assert got == limits
+    assert got == StaticBounds(*limits)
 
 
 def test_static_bounds_refuse_what_contradicts_itself() -> None:
@@ -87,10 +88,10 @@ def test_static_bounds_refuse_what_contradicts_itself() -> None:
 
 def test_limits_are_bounds_where_both_ends_are_known() -> None:
     assert UNIT.bounds() == Bounds(0.0, 1.0)
-    assert Limits(-5e6, 0.0).bounds() == Bounds(-1e6, 0.0)
-    assert Limits(None, 1.0).bounds() is None
-    assert Limits(0.0, None).bounds() is None
-    assert Limits(0.5, 0.5).bounds() is None
+    assert StaticBounds(-5e6, 0.0).bounds() == Bounds(-1e6, 0.0)
+    assert StaticBounds(None, 1.0).bounds() is None
+    assert StaticBounds(0.0, None).bounds() is None
+    assert StaticBounds(0.5, 0.5).bounds() is None
 
 
 def test_anchors_of_the_logistic_curve() -> None:
@@ -107,7 +108,7 @@ def test_a_cap_counts_from_the_best() -> None:
         cap_span(Bounds(0.0, 1.0), max_span=0.0)
 
 
-def adapt(scores: list[float], limits: Limits = UNIT, **settings: Any) -> Bounds | None:
+def adapt(scores: list[float], limits: StaticBounds = UNIT, **settings: Any) -> Bounds | None:
     settings = {"higher_is_better": True, "static": limits} | settings
     return adaptive_bounds(scores[:2], scores[2:], **settings)
 
@@ -125,21 +126,22 @@ def adapt(scores: list[float], limits: Limits = UNIT, **settings: Any) -> Bounds
 )
 def test_the_modes(mode: str, worst: float) -> None:
     scores = [float(i) for i in range(1, 21)]
-    assert adapt(scores, Limits(0.0, 20.0), mode=mode, shift=0.0) == pytest.approx(Bounds(worst, 20.0))
+    assert adapt(scores, StaticBounds(0.0, 20.0), mode=mode, shift=0.0) == pytest.approx(Bounds(worst, 20.0))
     lowered = worst if mode == "theoretical" else worst - 0.25 * (20.0 - worst)
-    assert adapt(scores, Limits(0.0, 20.0), mode=mode) == pytest.approx(Bounds(lowered, 20.0))
-    assert adapt([20.0, 1.0], Limits(0.0, 20.0), mode="top1_top8", shift=0.0) == Bounds(1.0, 20.0)  # the last of two
+    assert adapt(scores, StaticBounds(0.0, 20.0), mode=mode) == pytest.approx(Bounds(lowered, 20.0))
+    last_of_two = adapt([20.0, 1.0], StaticBounds(0.0, 20.0), mode="top1_top8", shift=0.0)
+    assert last_of_two == Bounds(1.0, 20.0)
 
 
 def test_losses_and_scores_that_are_none() -> None:
     # Signed -0.5, -1.5, so the worst is -1.5 - 0.25 * 1.
-    assert adapt([0.5, math.nan, 1.5], Limits(None, 0.0), higher_is_better=False) == Bounds(-1.75, -0.5)
+    assert adapt([0.5, math.nan, 1.5], StaticBounds(None, 0.0), higher_is_better=False) == Bounds(-1.75, -0.5)
 
 
 def test_static_limits_cut_and_stand_in() -> None:
     assert adapt([0.05, 0.9]) == Bounds(0.0, 0.9)
     assert adapt([], UNIT) == Bounds(0.0, 1.0)
-    assert adapt([], Limits(0.0, None)) is None
+    assert adapt([], StaticBounds(0.0, None)) is None
     assert adapt([-3.0, -2.0], UNIT) == Bounds(0.0, 1.0)  # all below the static worst
     assert adapt([2.0, 3.0], UNIT) == Bounds(0.0, 1.0)  # all above the static best
 
@@ -147,16 +149,16 @@ def test_static_limits_cut_and_stand_in() -> None:
 def test_ties_get_the_least_span() -> None:
     assert adapt([0.6, 0.6, 0.6]) == pytest.approx(Bounds(0.6, 0.6 + 1e-6), rel=1e-12)
     assert adapt([1.0, 1.0, 1.0]) == Bounds(0.0, 1.0)  # at the best that is possible: 0 reward would be absurd
-    perfect = adapt([0.0, 0.0], Limits(None, 0.0), higher_is_better=False)
+    perfect = adapt([0.0, 0.0], StaticBounds(None, 0.0), higher_is_better=False)
     assert perfect == Bounds(-1e-6, 0.0)
-    hopeless = adapt([-1.0, -2.0], Limits(0.0, None))
+    hopeless = adapt([-1.0, -2.0], StaticBounds(0.0, None))
     assert hopeless == Bounds(0.0, 1e-6)
 
 
 def test_enormous_spans_are_capped_from_the_best() -> None:
-    assert adapt([0.0, -5e6], Limits()) == Bounds(-1e6, 0.0)
-    assert adapt([0.0, -5.0], Limits(), min_span=1.0, max_span=1.0) == Bounds(-1.0, 0.0)
-    assert adapt([0.0, -5e6], Limits(-9e9, 0.0), mode="theoretical") == Bounds(-1e6, 0.0)
+    assert adapt([0.0, -5e6], StaticBounds()) == Bounds(-1e6, 0.0)
+    assert adapt([0.0, -5.0], StaticBounds(), min_span=1.0, max_span=1.0) == Bounds(-1.0, 0.0)
+    assert adapt([0.0, -5e6], StaticBounds(-9e9, 0.0), mode="theoretical") == Bounds(-1e6, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -186,9 +188,9 @@ def test_a_wrong_configuration_is_refused(settings: dict[str, Any], says: str) -
 def test_bounds_are_finite_and_in_order_whatever_the_scores(
     history: list[Any], group: list[Any], higher: bool, mode: str, ends: tuple[float | None, float | None]
 ) -> None:
-    limits = Limits(*ends)
     if None not in ends and ends[0] >= ends[1]:  # type: ignore[operator]
         return
+    limits = StaticBounds(*ends)
     found = adaptive_bounds(history, group, higher_is_better=higher, static=limits, mode=mode)
     if found is not None:
         assert math.isfinite(found.worst)
@@ -230,3 +232,98 @@ def test_the_first_program_that_works_gets_all() -> None:
     assert failed.reward == 0.0
     with pytest.raises(UsageError, match="single"):
         first(single=math.nan)
+
+
+def grouped(group: list[Any], history: list[Any] | None = None, **settings: Any) -> list[float]:
+    settings = {"higher_is_better": True, "static": UNIT} | settings
+    return [adaptive_reward(score, history=history or [], group=group, **settings).reward for score in group]
+
+
+def test_scores_that_tie_beat_a_failure() -> None:
+    assert grouped([None, 0.5, 0.5]) == [0.0, 1.0, 1.0]
+    assert grouped([0.5, 0.5], [0.5, None, math.nan]) == [1.0, 1.0]
+    assert grouped([None, 4.0, 4.0], higher_is_better=False, static=StaticBounds()) == [0.0, 1.0, 1.0]
+    assert grouped([0.5, 0.5], single=0.25) == [0.25, 0.25]
+    assert grouped([0.5, 0.5], bound_mode="theoretical") == [0.5, 0.5]
+    # The rule is off: bounds 0.5 and 0.5 + 1e-6.
+    assert grouped([None, 0.5, 0.5], single=None) == [0.0, 0.0, 0.0]
+
+
+def test_scores_that_differ_are_no_tie() -> None:
+    # Bounds 0.6 and 0.5 - 0.25 * 0.1.
+    assert grouped([None, 0.5, 0.5], [0.6]) == pytest.approx([0.0, 0.2, 0.2])
+    # A score that the caller left out of the group ties with nothing: above all known ones, below all.
+    others = {"higher_is_better": True, "history": [0.5], "group": [0.5], "static": UNIT}
+    assert adaptive_reward(0.9, **others).reward == 1.0  # type: ignore[arg-type]
+    assert adaptive_reward(0.1, **others).reward == 0.0  # type: ignore[arg-type]
+
+
+@given(st.lists(st.sampled_from([None, 0.25, 0.5]), min_size=1, max_size=6), st.booleans())
+def test_in_a_group_no_failure_beats_a_score_and_order_is_kept(group: list[float | None], higher: bool) -> None:
+    rewards = grouped(list(group), higher_is_better=higher, static=StaticBounds())
+    for one, reward in zip(group, rewards, strict=True):
+        assert reward == 0.0 if one is None else reward > 0.0
+    by_score = {score: reward for score, reward in zip(group, rewards, strict=True) if score is not None}
+    if len(by_score) == 2:
+        assert (by_score[0.5] > by_score[0.25]) is higher
+
+
+def test_only_mappings_that_use_bounds_use_adaptive_ones() -> None:
+    for mapping in ("linear_sign", "online_percentile", "leaderboard_rank", "medal_binary"):
+        with pytest.raises(UsageError, match=r"uses no bounds.*power_clip"):
+            grouped([0.5], mapping=mapping)
+    with pytest.raises(UnknownNameError, match="power_clip"):
+        grouped([0.5], mapping="power_clp")
+
+
+@pytest.mark.parametrize("static", [(0, 1), (0.0, 1.0), [0.0, 1.0], None, Bounds(0.0, 1.0), 1.0])
+def test_static_bounds_of_another_type_are_refused(static: Any) -> None:
+    for call in (lambda: grouped([0.5], static=static), lambda: adapt([0.5], static)):
+        with pytest.raises(UsageError, match=r"StaticBounds\(worst, best\) of signed scores"):
+            call()
+
+
+@pytest.mark.parametrize("ends", [("0", 1.0), (math.nan, 1.0), (0.0, math.inf), (False, True), ((0.0, 1.0),)])
+def test_ends_of_static_bounds_are_numbers(ends: Any) -> None:
+    with pytest.raises(UsageError, match="static bound is a finite number, or None"):
+        StaticBounds(*ends)
+
+
+def test_static_bounds_of_numpys_numbers_are_plain_ones() -> None:
+    assert repr(StaticBounds(np.float32(-0.5), np.int64(1))) == "StaticBounds(worst=-0.5, best=1.0)"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("score", ["0.5", b"0.5", "", True, np.True_, [0.5], 0.5j])
+def test_a_text_or_a_bool_is_no_score(score: Any) -> None:
+    calls = (
+        lambda: finite(score),
+        lambda: signed(score, higher_is_better=True),
+        lambda: normalized(score, (0.0, 1.0)),
+        lambda: grouped([score]),
+        lambda: grouped([0.5], [score]),
+    )
+    for call in calls:
+        with pytest.raises(UsageError, match="A score is a number"):
+            call()
+
+
+@pytest.mark.parametrize("scores", [0.5, "0.5", None])
+def test_a_group_is_a_list(scores: Any) -> None:
+    with pytest.raises(UsageError, match="group is a list of scores"):
+        adaptive_bounds([], scores, higher_is_better=True)
+    with pytest.raises(UsageError, match="history is a list of scores"):
+        adaptive_reward(0.5, history=scores, group=[0.5], higher_is_better=True)
+
+
+def test_numpys_bools_and_numbers_are_taken() -> None:
+    higher: Any = np.True_
+    assert signed(np.float32(0.5), higher_is_better=higher) == 0.5  # type: ignore[arg-type]
+    assert signed(0.5, higher_is_better=not higher) == -0.5
+    assert grouped([0.2, 0.8], higher_is_better=np.False_, static=StaticBounds()) == pytest.approx([1.0, 0.2])
+    assert adaptive_bounds(np.array([0.2, 0.8]), [], higher_is_better=True) == pytest.approx((0.05, 0.8))
+
+
+@pytest.mark.parametrize("name", ["shift", "min_span", "max_span"])
+def test_settings_that_are_texts_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        adapt([0.1, 0.2], **{name: "1"})

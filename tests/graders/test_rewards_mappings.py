@@ -12,6 +12,7 @@ from openmle_env.graders.medals import Leaderboard
 from openmle_env.graders.rewards import (
     MAPPING_MODES,
     Bounds,
+    StaticBounds,
     finite,
     leaderboard_rank,
     linear_sign,
@@ -196,3 +197,41 @@ def test_plain_functions_take_scores_only() -> None:
         linear_sign(math.inf)
     with pytest.raises(UsageError, match="finite"):
         online_percentile(math.nan, [0.5])
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), StaticBounds(0.0, 1.0), None, 1.0])
+def test_curves_take_signed_bounds_and_say_so(bounds: Any) -> None:
+    for function in (power_clip, power_sigmoid, logistic, margin_tanh):
+        with pytest.raises(UsageError, match=r"Bounds\(worst, best\), of signed scores"):
+            function(0.5, bounds)
+    if bounds is not None:
+        for mode in MAPPING_MODES:
+            with pytest.raises(UsageError, match=r"Bounds\(worst, best\), of signed scores"):
+                map_score(0.5, mode=mode, higher_is_better=True, bounds=bounds, leaderboard=BOARD)
+    with pytest.raises(UsageError, match=r"4\.0, 0\.0.*negate both"):
+        map_score(0.5, mode="power_clip", higher_is_better=False, bounds=Bounds(4.0, 0.0))
+
+
+def test_boards_references_and_scores_of_another_type_are_refused() -> None:
+    scores: Any = [0.9, 0.1]
+    for function in (medal_binary, leaderboard_rank):
+        with pytest.raises(UsageError, match="The leaderboard is a Leaderboard"):
+            function(0.5, scores)
+    with pytest.raises(UsageError, match="The leaderboard is a Leaderboard"):
+        map_score(0.5, mode="leaderboard_rank", higher_is_better=True, leaderboard=scores)
+    one: Any = 0.5
+    with pytest.raises(UsageError, match="references is a list of scores"):
+        online_percentile(0.5, one)
+    text: Any = "0.5"
+    for mode in MAPPING_MODES:
+        with pytest.raises(UsageError, match="A score is a number"):
+            map_score(text, mode=mode, leaderboard=BOARD, **ACCURACY)
+
+
+def test_the_rank_of_a_board_is_not_the_share_that_is_beaten() -> None:
+    # Ten teams, of which one is better than 0.8, two tie with it and seven are beaten.
+    assert leaderboard_rank(0.8, BOARD) == pytest.approx(1 - 1 / 9)
+    assert BOARD.place(0.8).human_rank == 0.7
+    # The first place: nobody is better; it ties with itself.
+    assert leaderboard_rank(0.9, BOARD) == 1.0
+    assert BOARD.place(0.9).human_rank == 0.9

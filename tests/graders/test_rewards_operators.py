@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from openmle_env.errors import UsageError
 from openmle_env.graders.rewards import (
     OPERATOR_POLICIES,
-    Limits,
     OperatorReward,
     Parent,
     PenalizedReward,
+    StaticBounds,
     ValidationGap,
     compare_published,
     finite,
@@ -103,19 +103,19 @@ def test_wrong_settings_of_operators(settings: dict[str, Any], says: str) -> Non
 
 
 def test_a_gap_is_measured_by_a_narrow_range() -> None:
-    assert validation_gap(0.9, 0.75, limits=Limits(0.0, 1.0)) == pytest.approx((0.15, 0.15, 1.0, "range"))
-    assert validation_gap(10.0, 15.0, limits=Limits(-50.0, 50.0)) == (5.0, 0.05, 100.0, "range")
+    assert validation_gap(0.9, 0.75, static=StaticBounds(0.0, 1.0)) == pytest.approx((0.15, 0.15, 1.0, "range"))
+    assert validation_gap(10.0, 15.0, static=StaticBounds(-50.0, 50.0)) == (5.0, 0.05, 100.0, "range")
 
 
 def test_a_gap_is_measured_by_the_scores_otherwise() -> None:
-    for limits in (Limits(0.0, 100.5), Limits(), Limits(0.0, None), Limits(1.0, 1.0)):
-        assert validation_gap(-2.0, 1.0, limits=limits) == (3.0, 1.5, 2.0, "scores")
+    for limits in (StaticBounds(0.0, 100.5), StaticBounds(), StaticBounds(0.0, None), StaticBounds(1.0, 1.0)):
+        assert validation_gap(-2.0, 1.0, static=limits) == (3.0, 1.5, 2.0, "scores")
     assert validation_gap(0.0, 0.0) == (0.0, 0.0, 0.0, "scores")
 
 
-@given(anything, anything, st.sampled_from([Limits(), Limits(0.0, 1.0), Limits(-1.7e308, 1.7e308)]))
-def test_gaps_are_finite_or_unknown(validation: Any, test: Any, limits: Limits) -> None:
-    gap = validation_gap(validation, test, limits=limits)
+@given(anything, anything, st.sampled_from([StaticBounds(), StaticBounds(0.0, 1.0), StaticBounds(-1.7e308, 1.7e308)]))
+def test_gaps_are_finite_or_unknown(validation: Any, test: Any, limits: StaticBounds) -> None:
+    gap = validation_gap(validation, test, static=limits)
     if gap == ValidationGap():
         assert any(finite(score) is None for score in (validation, test))
         return
@@ -158,8 +158,8 @@ def test_what_is_not_penalized() -> None:
     [
         ({"reward": math.nan}, "reward"),
         ({"relative_gap": -0.1}, "at least 0"),
-        ({"coefficient": -0.1}, "slopes"),
-        ({"steep": math.inf}, "slopes"),
+        ({"coefficient": -0.1}, "coefficient, a slope"),
+        ({"steep": math.inf}, "steep, a slope"),
         ({"tolerance": 0.0}, "tolerance"),
     ],
 )
@@ -194,3 +194,26 @@ def test_published_results_without_a_relative_gap() -> None:
         with pytest.raises(UsageError, match="other than 0"):
             compare_published(0.5, published, higher_is_better=True)
     assert math.isfinite(compare_published(1e308, 1e-300, higher_is_better=True).gap or math.nan)
+
+
+def test_arguments_of_another_type_are_refused() -> None:
+    pair: Any = ("old", 0.5)
+    with pytest.raises(UsageError, match=r"Parent\(code, reward\)"):
+        made(0.5, pair)
+    text: Any = "0.5"
+    for call in (
+        lambda: made(text),
+        lambda: made(0.5, Parent("old", text)),
+        lambda: validation_gap(text, 0.5),
+        lambda: penalize_gap(text, 0.1),
+        lambda: penalize_gap(0.5, text),
+        lambda: compare_published(text, 0.5, higher_is_better=True),
+        lambda: compare_published(0.5, text, higher_is_better=True),
+    ):
+        with pytest.raises(UsageError, match="A score is a number"):
+            call()
+    static: Any = (0.0, 1.0)
+    with pytest.raises(UsageError, match="StaticBounds"):
+        validation_gap(0.5, 0.4, static=static)
+    with pytest.raises(UsageError, match="tolerance is a finite number above 0"):
+        penalize_gap(0.5, 0.1, tolerance=text)

@@ -13,8 +13,8 @@ from openmle_env.errors import OpenMLEError
 from openmle_env.graders.medals import Leaderboard, medal_positions
 from openmle_env.graders.rewards import (
     Bounds,
-    Limits,
     Parent,
+    StaticBounds,
     adaptive_bounds,
     adaptive_reward,
     anchored_bounds,
@@ -118,7 +118,7 @@ def adaptive(case: dict[str, Any]) -> float:
 
 
 def gap(case: dict[str, Any]) -> tuple[float | None, ...]:
-    found = validation_gap(case["validation"], case["test"], limits=static_bounds(**ranges(case)))
+    found = validation_gap(case["validation"], case["test"], static=static_bounds(**ranges(case)))
     return found.absolute, found.relative, found.denominator
 
 
@@ -181,4 +181,4 @@ def test_every_defect_is_listed_and_nothing_that_matches() -> None:
 
 
 def test_limits_without_a_known_range_leave_the_gap_to_the_scores() -> None:
-    assert validation_gap(0.5, 0.4, limits=Limits()).denominator == 0.5
+    assert validation_gap(0.5, 0.4, static=StaticBounds()).denominator == 0.5

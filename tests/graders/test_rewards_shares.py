@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -53,3 +54,21 @@ def test_improvements_add_up_to_the_best() -> None:
         total += improvement(score, best, (0.5, 1.0))
         best = score if best is None else max(best, score)
     assert total == pytest.approx(normalized(0.9, (0.5, 1.0)))
+
+
+@pytest.mark.parametrize("bounds", [0.5, (0.0,), (0.0, 0.5, 1.0), None])
+def test_bounds_are_two_scores(bounds: Any) -> None:
+    with pytest.raises(UsageError, match=r"two scores, \(worse, better\)"):
+        normalized(0.5, bounds)
+
+
+def test_what_is_missing_or_too_large_has_no_share() -> None:
+    for score in (None, 10**400):
+        missing: Any = score
+        with pytest.raises(UsageError, match="must be finite"):
+            normalized(missing, (0.0, 1.0))
+        with pytest.raises(UsageError, match="must be finite"):
+            normalized(0.5, (missing, 1.0))
+    text: Any = "1"
+    with pytest.raises(UsageError, match="A score is a number"):
+        normalized(0.5, (0.0, text))

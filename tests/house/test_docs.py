@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import itertools
 import json
 import os
@@ -21,6 +22,7 @@ from pydantic import BaseModel
 
 from openmle_env import main
 from openmle_env.errors import OpenMLEError
+from openmle_env.graders import metrics
 from openmle_env.sandbox import conformance
 from openmle_env.task_registry.pack import PackConfig
 from openmle_env.types import Limits, ResultStatus
@@ -324,6 +326,32 @@ def test_every_option_is_described() -> None:
             for option in parameter.opts:
                 if option.startswith("--"):
                     assert f"`{option}" in text, f"{name} {option}"
+
+
+def test_what_is_said_to_be_imported_is_there() -> None:
+    found = set()
+    module = ""
+    for left, names in re.findall(
+        r"^\| ((?:`openmle_env[\w.]+`)?) *\| (`\w+`(?:, `\w+`)*) \|", read("reference.md"), re.M
+    ):
+        module = left.strip("`") or module
+        for name in re.findall(r"\w+", names):
+            assert callable(getattr(importlib.import_module(module), name)), f"{module}.{name}"
+            found.add(module)
+    assert len(found) == 7
+
+
+def test_there_are_as_many_metrics_as_the_readme_says() -> None:
+    (number,) = re.findall(r"\[more than (\d+)\]\(docs/metrics\.md\)", (ROOT / "README.md").read_text())
+    assert int(number) < len(metrics.names()) <= int(number) + 20
+
+
+def test_every_module_of_the_graders_is_in_the_design() -> None:
+    table = read("design.md").partition("## Graders")[2].partition("## ")[0]
+    for path in (ROOT / "graders").iterdir():
+        name = path.stem if path.suffix == ".py" else f"{path.name}/"
+        if name not in {"__init__", "__pycache__/", "py.typed"}:
+            assert f"`{name}`" in table, name
 
 
 def test_every_setting_is_described() -> None:

@@ -215,14 +215,34 @@ def test_a_stated_split_is_used(make_pack, write_pack, finished, box):
     assert task.grader(box).grade(submission.encode(), Part.TEST).score == pytest.approx(4 / 6)
 
 
+def test_what_a_metric_is_warned_of_is_told_when_its_pack_is_prepared(make_pack, finished, box):
+    named = {"utils/metric.py": METRIC.replace("PetsMetrics", "Pets")}
+    warned = prepare(make_pack(finished, named), sandbox=box).warnings
+    assert warned == ("The metric's class has a name that does not end in 'Metrics'.",)
+    assert prepare(make_pack(finished, {"utils/metric.py": METRIC}), sandbox=box).warnings == ()
+
+
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
         (
             "def evaluate(y_true, y_pred):\n    return 1.0\n",
-            "must have one class with evaluate and validate_submission",
+            "must have a class with evaluate and validate_submission. It has no class.",
         ),
-        (METRIC.replace("def validate_submission", "def validate"), "must have one class"),
+        (METRIC.replace("def validate_submission", "def validate"), "Its class PetsMetrics lacks validate_submission: add it"),
+        (METRIC.replace("def evaluate", "def score"), "Its class PetsMetrics lacks evaluate: add it."),
+        (METRIC + METRIC.replace("PetsMetrics", "MoreMetrics"), "it has MoreMetrics, PetsMetrics"),
+        ("class Pets: ...\n", "It has Pets."),
+        ("def score(y): ...\n", "It has no class."),
+        (
+            "def score(solution, submission, row_id_column_name): ...\n",
+            "It has a function score(solution, submission, ...), as metrics of Kaggle do: call it from the method",
+        ),
+        (
+            "import abc\nclass Half(abc.ABC):\n    evaluate = validate_submission = print\n"
+            "    @abc.abstractmethod\n    def more(self): ...\n",
+            "Its class Half is abstract: write more.",
+        ),
         (METRIC.replace("    higher_is_better = True\n", ""), "no attribute 'higher_is_better'"),
         (METRIC.replace("higher_is_better = True", "higher_is_better = 'yes'"), "should be True or False; it is 'yes'"),
         (METRIC.replace('y_true["kind"]', 'y_true["prize"]'), "KeyError: 'prize'"),
@@ -251,7 +271,7 @@ submission: {id: {name: id, kind: integer}, targets: [{name: kind, kind: probabi
     [
         (
             {"pack.yaml": "split: {method: column, column: prt}"},
-            "the column 'prt' that states the split is missing; there are id, k",
+            "the column 'prt' that states the split is missing; there are 'id', 'k",
         ),
         ({"pack.yaml": PROBABILITY}, "accuracy takes targets of kind"),
     ],

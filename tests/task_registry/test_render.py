@@ -10,7 +10,7 @@ from openmle_env.types import Column, PublicFile, SubmissionSchema
 
 def test_the_specification_says_all_that_a_program_needs(box):
     spec = load_task("titanic", sandbox=box).spec
-    text = render(spec)
+    text = render(spec, "A reward of gold.")
     for part in (
         "# Titanic: who survived",
         "`/data/train.csv`: 59.4 KiB, 891 rows, 12 columns.",
@@ -18,14 +18,15 @@ def test_the_specification_says_all_that_a_program_needs(box):
         "CSV with a header: 418 rows",
         "- `Survived`: one of `0`, `1` (1 survived, 0 did not)",
         "`accuracy`; higher is better",
-        "A score of 0.617225 is worth reward 0, one of 1 reward 1",
+        "A reward of gold. The hidden answers fall",
         "- 8 programs, 30 minutes in all",
         "each program: 1 minute, 1 CPU, 2,048 MiB of memory",
         "`numpy`, `pandas`, `sklearn`",
         "Final Validation Score:",
     ):
         assert part in text
-    assert render(spec) == text
+    assert render(spec, "A reward of gold.") == text
+    assert "reward" not in render(spec)
 
 
 def test_without_preparation_there_is_a_specification_too():

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openmle_env.graders import metrics
-from openmle_env.graders.metrics import Golden
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +15,6 @@ def compute() -> Callable[..., float]:
     """The value of the named metric, of cells that are read as a task's are; further keywords are its parameters."""
 
     def value(name: str, truth: Any, predicted: Any, *, kind: Any = None, answers: Any = None, **given: Any) -> float:
-        example = Golden(truth=truth, predicted=predicted, score=0, kind=kind, answers=answers or {}, parameters=given)
-        used, true, found = metrics.get(name).example(example)
-        return used(true, found)
+        return metrics.get(name, given).value(truth, predicted, kind=kind, answers=answers)
 
     return value
