@@ -86,7 +86,5 @@ def reward_words(kind: Reward, bounds: tuple[float, float], *, higher_is_better:
             won = "1 where its validation score would win a medal on the competition's leaderboard, else 0"
             return f"The reward of a program is {won}."
         case "rank":
-            return (
-                "The reward of a program is the share of the teams on the competition's leaderboard that its validation "
-                "score beats; without a score it is 0."
-            )
+            teams = "the share of the teams on the competition's leaderboard that its validation score beats"
+            return f"The reward of a program is {teams}; without a score it is 0."

@@ -46,7 +46,9 @@ class TaskEnv(gymnasium.Env[Observation, str]):
     ``outcome.feedback``. It holds ``outcome`` (`openmle_env.types.Outcome`) after a program, ``final`` (`FinalResult`)
     after the last step, ``fault`` (``"infrastructure"`` or ``"task"``) where a result, the final one included, must not
     be scored as the agent's, and the floats ``validation_score``, ``best_score``, ``wall_seconds`` and ``test_score``,
-    each left out where it has no value. Where the task has a leaderboard, the last step's also holds the floats
+    each left out where it has no value. With a reward that is made of a place, ``medal`` or ``rank``, it also holds
+    the floats ``validation_human_rank`` and ``validation_any_medal``: the place of the validation score, which that
+    reward tells anyway. Where the task has a leaderboard, the last step's also holds the floats
     ``human_rank`` (share of the teams that the test score beats) and ``any_medal`` (1 or 0); ``final.place`` says more.
 
     The first `reset` starts the sandbox and prepares the task; making an environment starts nothing.
@@ -311,6 +313,10 @@ def _info(episode: Episode, outcome: Outcome | None, final: FinalResult | None) 
     if outcome is not None:
         info["outcome"] = outcome
         numbers |= {"validation_score": outcome.score, "wall_seconds": outcome.execution.wall_seconds}
+        if episode.reward in OF_A_BOARD and episode.leaderboard is not None and outcome.score is not None:
+            place = episode.leaderboard.place(outcome.score)
+            numbers["validation_human_rank"] = place.human_rank
+            numbers["validation_any_medal"] = float(place.medal is not None)
     if final is not None:
         info["final"] = final
         numbers["test_score"] = final.test_score

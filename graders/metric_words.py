@@ -117,7 +117,9 @@ def submission_words(metric: Metric) -> str:
             if one.mark.kind == "class":
                 text += f" Where one column of the answers holds the class: --param {one.name}=COLUMN."
             else:
-                text += f" Or under any name: --param {one.name}=COLUMN is then the truth, and --target the predictions."
+                text += (
+                    f" Or under any name: --param {one.name}=COLUMN is then the truth, and --target the predictions."
+                )
     return text
 
 

@@ -159,7 +159,9 @@ def find_class(module: ModuleType, warnings: list[str]) -> type[Any]:
         names = ", ".join(value.__name__ for value in found)
         raise LookupError(f"metric.py must have one class with evaluate and validate_submission; it has {names}")
     if not found:
-        raise LookupError(f"metric.py must have a class with evaluate and validate_submission. {nearly(module, classes)}")
+        raise LookupError(
+            f"metric.py must have a class with evaluate and validate_submission. {nearly(module, classes)}"
+        )
     return found[0]
 
 

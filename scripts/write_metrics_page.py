@@ -7,68 +7,108 @@ from __future__ import annotations
 
 import re
 import sys
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openmle_env.graders import metric_words as words
 from openmle_env.graders import metrics
+from openmle_env.graders.metric_example import MAX_ROWS, example
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openmle_env.graders.metrics import Golden, Metric, Parameter
+    from openmle_env.graders.metrics import Metric, Parameter
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "metrics.md"
-MAX_ROWS = 8
-"""Of an example."""
 _SPECIAL = re.compile(r"[\\*<\[\]|]|(?<!\w)_|_(?!\w)")
 """What would mean something to Markdown; not the underscore in a name."""
 MAX_CELL = 60
 """Characters of a cell of an example."""
 
+SECTIONS = {
+    "Classes": ("classification", "f_measure", "agreement", "guesses"),
+    "Several labels a row": ("multilabel", "multilabel_columns", "label_ranking"),
+    "Probabilities": ("probabilities", "class_probabilities"),
+    "Ranking the rows of a class": ("curves", "subgroup_bias"),
+    "Ranked lists": ("ranking", "grouped_ranking", "item_orders"),
+    "Numbers": ("regression", "relative_errors", "correlation", "uncertainty"),
+    "Forecasts": ("forecasting", "wrmsse"),
+    "Survival": ("survival",),
+    "Text": ("text", "edit_distance", "bleu", "chrf", "perplexity"),
+    "Masks": ("masks", "mask_precision"),
+    "Boxes": ("boxes",),
+    "Images": ("images",),
+    "Clusters": ("clustering",),
+    "Positions and angles": ("geometry",),
+}
+"""Sections of the page by the kind of task, each with the modules whose metrics it shows."""
+
 KEYS = "write-a-task-pack.md#packyaml-key-by-key"
 INTRODUCTION = f"""\
 # Metrics
 
-This page is made from the code by `scripts/write_metrics_page.py`. `openmle metrics` prints the same.
+This page is made from the code by `scripts/write_metrics_page.py`. `openmle metrics` prints the same, and
+`openmle metrics NAME` a whole example.
 
 - A [task pack]({KEYS}) names its metric in `metric.name`, with `metric.parameters`. On the command line it is
   `openmle grade --metric NAME --param NAME=VALUE`.
-- Another name of a metric stands for it with the parameters in brackets.
+- Another name of a metric stands for it with the parameters beside it. Case means nothing in a name, nor do blanks,
+  hyphens and underscores, and `@` is read as "at".
 - ↑ says that higher is better, ↓ that lower is better.
 - A score is always finite. Where a metric is undefined because of the answers, whatever was predicted, that is a fault
   of the task. A constant or odd prediction has a value.
 - Targets are of one of the [kinds]({KEYS}) that are listed, the usual one first.
 - A parameter that names a column of the answers is not used unless it is given.
+- Each example is a command and its two files, as one table: `answers: x` is the column x of `answers.csv`, and
+  `predicted: x` that of `submission.csv`. Both files have a column `id` of 1, 2, 3 and so on, too. The column `target`
+  (or `target0`, `target1`) is what is compared; yours may have any name, the same in both files.
 """
 
 
 def page() -> str:
     """The whole page."""
-    every = sorted((metrics.get(name) for name in metrics.names()), key=lambda one: (words.family(one), one.name))
-    families = sorted((_title(found[0]), found) for found in map(list, _grouped(every)))
+    every = [metrics.get(name) for name in metrics.names()]
+    families = [family for section in SECTIONS.values() for family in section]
+    if left := sorted({words.family(metric) for metric in every} - {*families}):
+        raise SystemExit(f"Modules of metrics without a section: {', '.join(left)}. Name them in SECTIONS.")
+    sections = {
+        title: sorted((one for one in every if words.family(one) in shown), key=lambda one: _order(one, shown))
+        for title, shown in SECTIONS.items()
+    }
     contents = "\n".join(
         f"- [{title}](#{_anchor(title)}): {', '.join(f'[`{one.name}`](#{one.name})' for one in found)}"
-        for title, found in families
+        for title, found in sections.items()
     )
-    parts = [INTRODUCTION, f"{len(every)} metrics:\n\n{contents}\n"]
-    for title, found in families:
+    parts = [INTRODUCTION, f"{len(every)} metrics by the kind of task:\n\n{contents}\n"]
+    parts.append("\n".join(("## All names\n", *_names(every))))
+    for title, found in sections.items():
         parts.append(f"## {title}\n")
         parts += ["\n".join(_section(one)) for one in found]
     return "\n".join(parts)
 
 
-def _title(metric: Metric) -> str:
-    """A heading: what the module says of itself, as far as it says what is measured."""
-    said = words.family_title(metric)
-    short = re.sub(r"^(Metrics|The metric) of ", "", said).partition(": ")[0]
-    return short[:1].upper() + short[1:]
+def _order(metric: Metric, shown: Sequence[str]) -> tuple[int, str]:
+    return shown.index(words.family(metric)), metric.name
 
 
-def _grouped(every: Sequence[Metric]) -> Iterator[Iterator[Metric]]:
-    for _, found in groupby(every, key=words.family):
-        yield found
+def _names(every: Sequence[Metric]) -> Iterator[str]:
+    """The table of every name, from A to Z."""
+    rows = [(metric.name, "", "", _plain(metric.description)) for metric in every]
+    rows += [
+        (alias, metric.name, words.settings(preset), "") for metric in every for alias, preset in metric.aliases.items()
+    ]
+    yield from _table(
+        ("name", "is", "with", "what it is"),
+        [
+            (
+                f"`{name}`" if target else f"[`{name}`](#{name})",
+                f"[`{target}`](#{target})" if target else "",
+                f"`{given}`" if given else "",
+                said,
+            )
+            for name, target, given, said in sorted(rows, key=lambda row: (row[0].casefold(), row[0]))
+        ],
+    )
 
 
 def _section(metric: Metric) -> Iterator[str]:
@@ -91,26 +131,28 @@ def _section(metric: Metric) -> Iterator[str]:
                 for one in metric.parameters
             ],
         )
-    yield from _example(
-        metric, next((one for one in metric.golden if len(one.predicted) <= MAX_ROWS), metric.golden[0])
-    )
+    yield from _example(metric)
 
 
 def _default(parameter: Parameter) -> str:
     text = words.default(parameter)
-    return text if parameter.kind in {"column", "columns"} else f"`{text}`"
+    return text if parameter.kind in {"column", "columns"} or parameter.mark.needed else f"`{text}`"
 
 
-def _example(metric: Metric, golden: Golden) -> Iterator[str]:
-    used, truth, predicted = metric.example(golden)
-    given = f" with `{words.settings(used.given)}`" if used.given else ""
-    note = f" {_plain(golden.note)}" if golden.note else ""
-    rows = min(len(predicted), MAX_ROWS)
-    cut = f", the first {rows} of {len(predicted)} rows" if rows < len(predicted) else ""
-    yield f"An example{given}{cut}, which scores {golden.score:.6g}:{note}\n"
-    columns = {f"answers: {name}": truth.cells(name) for name in truth.columns}
-    columns |= {f"predicted: {name}": predicted.cells(name) for name in predicted.columns}
-    cells = ([_cell(words.value(cell) if cell != "" else "") for cell in column[:rows]] for column in columns.values())
+def _example(metric: Metric) -> Iterator[str]:
+    shown = example(metric)
+    note = f" {_plain(shown.note)}" if shown.note else ""
+    rows = min(shown.rows, MAX_ROWS)
+    cut = f", the first {rows} of {shown.rows} rows" if rows < shown.rows else ""
+    yield f"An example{cut}, which scores {shown.score:.6g}:{note}\n"
+    yield f"```console\n$ {shown.command}\n```\n"
+    columns = {
+        f"{side}: {name}": cells[:rows]
+        for side, table in (("answers", shown.answers), ("predicted", shown.submission))
+        for name, cells in table.items()
+        if name != "id"
+    }
+    cells = ([_cell(cell) for cell in column] for column in columns.values())
     yield from _table([_plain(name) for name in columns], list(zip(*cells, strict=True)))
 
 

@@ -113,12 +113,13 @@ def _score(spec: TaskSpec, reward: str) -> str:
     metric = "the task's own metric" if spec.metric == "pack" else f"`{spec.metric}`"
     if spec.metric_parameters:
         metric += f" with `{settings(spec.metric_parameters)}`"
+    worth = f"{reward} " if reward else ""
     said = f" {spec.metric_description}" if spec.metric_description else ""
     rows = f" Only rows of `{spec.scored_rows}` are scored; all are to be predicted." if spec.scored_rows else ""
     board = " The final score is then placed on the competition's leaderboard." if spec.has_leaderboard else ""
     return (
         f"The metric is {metric}; {_direction(higher=spec.higher_is_better)}.{said}{rows} "
-        f"{f'{reward} ' if reward else ''}The hidden answers fall into two fixed parts: what you are told after a program "
+        f"{worth}The hidden answers fall into two fixed parts: what you are told after a program "
         "comes from the validation part; the test part is graded once, for the program selected at the end."
         f"{board}"
     )

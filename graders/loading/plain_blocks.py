@@ -1,7 +1,7 @@
 """Reading a large file that holds nothing unusual, block by block, with pandas' C parser and on several threads.
 
-It never decides anything: a block is used only where it is certain that `table` and `cells` would read the same from
-it, and every other one gets a closer look there. Certain means: valid UTF-8, no NUL, quotes around whole fields only
+It decides only what is certain: a block is used where `table` and `cells` would surely read the same from it, and every
+other one gets a closer look there. Certain means: valid UTF-8, no NUL, quotes around whole fields only
 and none inside, carriage returns before line feeds only, as many fields on each row as in the header, and numbers
 in none of the spellings that `plain_numbers` names.
 """
@@ -96,9 +96,7 @@ def _in_order(
 
     if first:
         yield work(first)
-    threads = min(
-        MAX_THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    threads = min(MAX_THREADS, len(os.sched_getaffinity(0)))
     running: deque[Future[tuple[int, Kept] | None]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:

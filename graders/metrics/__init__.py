@@ -41,7 +41,7 @@ from openmle_env.graders.metrics import (  # registers their metrics
 )
 from openmle_env.graders.metrics.definition import Metric
 from openmle_env.graders.metrics.examples import Golden, Trial
-from openmle_env.graders.metrics.name_search import exact, search, unknown
+from openmle_env.graders.metrics.name_search import OF_A_LIBRARY, exact, search, unknown
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option, Parameter, bind
 from openmle_env.graders.metrics.registry import metric, registered
 
@@ -114,8 +114,8 @@ def get(name: str, parameters: Mapping[str, object] | None = None) -> Metric:
     found = exact(name)
     if found is None:
         raise unknown(name)
-    known, preset, given = registered()[found[0]], found[1], parameters or {}
-    stated = bind(known.name, known.parameters, preset)
+    known, preset, given = registered()[found.metric], found.preset, parameters or {}
+    stated = {} if found.alias in OF_A_LIBRARY else bind(known.name, known.parameters, preset)
     for key, value in bind(known.name, known.parameters, given).items():
         if key in stated and value != stated[key]:
             raise UsageError(

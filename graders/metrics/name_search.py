@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from openmle_env.errors import UnknownNameError, unknown_name
 from openmle_env.graders.metrics.registry import aliases, registered
@@ -28,23 +28,38 @@ _MEANT = {
 """What people may mean by a name, folded, that has several meanings here or is not quite what a metric computes."""
 
 
-def exact(name: str) -> tuple[str, Mapping[str, object]] | None:
+OF_A_LIBRARY = ("top_k_accuracy_score", "mean_absolute_percentage_error", "mean_angular_error")
+"""Names in libraries whose parameters are no part of the name, but that library's defaults: others may be given."""
+
+
+class Found(NamedTuple):
+    """What a name stands for."""
+
+    metric: str
+    preset: Mapping[str, object]
+    """The parameters that it stands for."""
+    alias: str = ""
+    """The name as it is registered; empty where it is the metric's own."""
+
+
+def exact(name: str) -> Found | None:
     """The metric and the parameters that a name stands for; None where no metric has it, or several do.
 
     Case means nothing, nor do blanks, hyphens and underscores, and ``@`` is read as "at".
     """
     if name in registered():
-        return name, {}
+        return Found(name, {})
     if name in aliases():
-        return aliases()[name]
+        return Found(*aliases()[name], name)
     wanted = _folded(name)
-    found = [(one, {}) for one in registered() if _folded(one) == wanted]
-    found += [(one, dict(preset)) for alias, (one, preset) in aliases().items() if _folded(alias) == wanted]
-    return found[0] if found and all(one == found[0] for one in found) else None
+    found = [Found(one, {}) for one in registered() if _folded(one) == wanted]
+    found += [Found(one, preset, alias) for alias, (one, preset) in aliases().items() if _folded(alias) == wanted]
+    alike = all((one.metric, one.preset) == (found[0].metric, found[0].preset) for one in found)
+    return found[0] if found and alike else None
 
 
 def search(text: str) -> tuple[Metric, ...]:
-    """The metrics that have a text in a name, in their description or in their formula, sorted by name; as for `exact`, spelling aside.
+    """The metrics that have a text in a name, their description or their formula, sorted by name; spelling aside.
 
     >>> [metric.name for metric in search("Cohen")]
     ['kappa']

@@ -11,7 +11,7 @@ from openmle_env.errors import PackError, UsageError
 from openmle_env.types import Fault, Part, ResultStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from openmle_env.commands.answer_columns import Told
@@ -75,20 +75,27 @@ def by_answers(answers: Path, submission: Path, metric: Metric, told: Told) -> t
         if not grader.looks[Part.ALL]:  # nothing was compared: it is the parameters by which predictions are read
             raise _wrong_parameters(metric, why[-1])
         result = replace(result, message=_undefined(result, metric, why[-1]))
-    warnings = [*result.warnings]
+    if any(problem.code == "wrong_form" for problem in result.problems) and family(metric) in OTHER_FORM:
+        _need_boxes(metric, schema, loaded)
+    warnings = [*result.warnings, *_advice(result, metric, schema, told, submission)]
     if told.rows and len(loaded.positions[Part.ALL]) == len(loaded.rows):
         warnings.append(f"Every row is scored: {told.rows!r} holds for all of them.")
-    codes = {problem.code for problem in result.problems}
-    if not told.targets and "wrong_columns" in codes:
-        warnings.append(_compared(schema))
-    if "wrong_columns" in codes and (other := _elsewhere(metric, schema, submission)):
-        warnings.append(other)
-    if not told.kind and codes & _OF_A_KIND:
-        kinds = ", ".join(dict.fromkeys(target.kind for target in schema.targets))
-        warnings.append(f"Targets were read as {kinds}, which the answers suggest; --kind and --labels say otherwise.")
     if result.valid and "label" in metric.kinds and family(metric) != "clustering":  # clusters have any names
         warnings += _strangers(grader, submission)
     return replace(result, warnings=tuple(warnings)), grader.higher_is_better
+
+
+def _advice(result: Grade, metric: Metric, schema: SubmissionSchema, told: Told, submission: Path) -> Iterator[str]:
+    """Which options may help with the problems of a submission."""
+    codes = {problem.code for problem in result.problems}
+    if "wrong_columns" in codes:
+        if not told.targets:
+            yield _compared(schema)
+        if other := _elsewhere(metric, schema, submission):
+            yield other
+    if not told.kind and codes & _OF_A_KIND:
+        kinds = ", ".join(dict.fromkeys(target.kind for target in schema.targets))
+        yield f"Targets were read as {kinds}, which the answers suggest; --kind and --labels say otherwise."
 
 
 def _need_form(metric: Metric, schema: SubmissionSchema, loaded: Answers) -> None:
@@ -115,6 +122,21 @@ def _need_form(metric: Metric, schema: SubmissionSchema, loaded: Answers) -> Non
         )
 
 
+def _need_boxes(metric: Metric, schema: SubmissionSchema, loaded: Answers) -> None:
+    """Refuse answers that break the form of answers, where predictions have another: compare them with no boxes."""
+    import numpy as np  # heavy
+
+    from openmle_env.graders.rows import Rows
+
+    truth = loaded.rows.take(loaded.positions[Part.ALL])
+    targets = {target.name: target for target in schema.targets}
+    nothing = np.full(len(truth), "", dtype=np.object_)
+    try:
+        metric(truth, Rows(truth.id, truth.ids, targets, dict.fromkeys(targets, nothing)))
+    except PackError as error:
+        raise _wrong_parameters(metric, str(error)) from None
+
+
 def _wrong_parameters(metric: Metric, why: str) -> UsageError:
     from openmle_env.graders.metric_words import usage_lines
 
@@ -139,14 +161,10 @@ def _elsewhere(metric: Metric, schema: SubmissionSchema, submission: Path) -> st
     names = [one.name for one in metric.parameters if getattr(one.mark, "replaces_targets", False)]
     if not names or class_parameter(metric) or replaces_targets(metric) or len(schema.targets) > 1:
         return ""
-    others = _others(answer_cells.names(submission), schema)
+    others = [name for name in answer_cells.names(submission) if name and name != schema.id.name]
     guess = others[0] if len(others) == 1 else "COLUMN"
     (truth,) = schema.columns[1:]
     return f"If predictions stand in another column than {truth!r}: --param {names[0]}={truth} --target {guess}"
-
-
-def _others(names: Sequence[str], schema: SubmissionSchema) -> list[str]:
-    return [name for name in names if name and name != schema.id.name]
 
 
 def _strangers(grader: Grader, submission: Path) -> Iterator[str]:

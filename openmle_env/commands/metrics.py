@@ -35,11 +35,11 @@ def metrics(
     if name is not None:
         try:
             metric = known.get(name)
-        except UnknownNameError as error:
+        except UnknownNameError:
             every = [*known.search(name)]
             if not every:
                 raise
-            say(f"{str(error).partition(chr(10))[0]} Metrics with {name!r} in a name or in what is said of them:")
+            say(f"No metric is called {name!r}. These have it in a name or in what is said of them:")
         else:
             if as_json:
                 emit({**words.facts(metric), "given": dict(metric.given)})

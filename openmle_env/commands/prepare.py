@@ -29,7 +29,8 @@ def prepare(
         with progress("preparing") as report:
             prepared = make(pack, progress=report, force=force, show_trace=True)
         documents.append({"task": pack.slug, "version": pack.version, "hash": pack.hash,
-                          "made": prepared.made, "public": str(prepared.public)})  # fmt: skip
+                          "made": prepared.made, "public": str(prepared.public),
+                          "warnings": list(prepared.warnings)})  # fmt: skip
         for warning in prepared.warnings:
             say(f"Warning: {pack.slug}: {warning}")
         if not as_json:

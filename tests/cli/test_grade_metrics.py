@@ -11,8 +11,8 @@ import shlex
 import pytest
 
 from openmle_env.commands import answer_columns
-from openmle_env.graders import metrics
 from openmle_env.commands.answer_grades import OTHER_FORM
+from openmle_env.graders import metrics
 from openmle_env.graders.metric_columns import replaces_targets
 from openmle_env.graders.metric_example import MAX_ROWS, as_csv, example
 from openmle_env.graders.metric_words import family, value
@@ -164,7 +164,7 @@ def test_a_weight_is_not_taken_for_the_truth_of_a_metric_that_has_no_such_parame
     ],
 )
 def test_answers_and_parameters_that_contradict_each_other_are_not_blamed_on_a_submission(
-    openmle, table, metric, cells, options, told
+    openmle, table, *, metric, cells, options, told
 ):
     answers = table("id,y", *(f"{row},{cell}" for row, cell in enumerate(cells)))
     submission = table("id,y", "0,1 1", "1,2 1") if metric != "rmsle" else table("id,y", "0,1", "1,2")
@@ -173,6 +173,23 @@ def test_answers_and_parameters_that_contradict_each_other_are_not_blamed_on_a_s
     for part in (told, f"Parameters of {metric}:\n  "):
         assert part in refused.stderr
     assert "submission_invalid" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("labels", "code", "told"),
+    [
+        ("dog,dog", 2, "should name each class once"),
+        ("emu", 2, "Parameters of box_map:"),
+        ("dog", 1, "has no value on these answers"),
+        ("cat", 1, "no class of this task: 'dog'"),
+        ("cat,dog", 0, ""),
+    ],
+)
+def test_boxes_whose_answers_have_another_form_than_predictions(openmle, table, labels, code, told):
+    answers, submission = table("id,b", "1,cat 0 0 1 1"), table("id,b", "1,dog 0.5 0 0 1 1")
+    result = openmle("grade", answers, submission, "--metric", "box_map", "--id", "id", "--param", f"labels={labels}")
+    assert (result.code, told in result.stdout + result.stderr) == (code, True)
+    assert ("submission_invalid" in result.stdout) is (labels == "cat")
 
 
 def test_a_submission_that_breaks_the_shape_is_still_to_blame(openmle, table):

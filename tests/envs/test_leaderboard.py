@@ -111,6 +111,18 @@ def test_a_task_without_a_leaderboard_tells_no_place(pack: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", OF_A_BOARD)
+def test_a_reward_of_a_place_comes_with_the_place_of_the_validation_score(ranked: Path, kind: Any) -> None:
+    right, wrong, (_, last) = play(TaskEnv(ranked, sandbox=Box(), reward=kind), program(1.0), "timeout", FINISH)
+    told = {"validation_human_rank": 1.0, "validation_any_medal": 1.0}
+    assert {name: right[1][name] for name in told} == told
+    assert not {"human_rank", "any_medal", "test_score"} & right[1].keys()
+    assert not told.keys() & wrong[1].keys()
+    assert {"human_rank", "any_medal"} <= last.keys()
+    (_, info), *_ = play(TaskEnv(ranked, sandbox=Box()), program(1.0))
+    assert not told.keys() & info.keys()
+
+
+@pytest.mark.parametrize("kind", OF_A_BOARD)
 def test_making_it_without_a_leaderboard_is_refused(pack: Path, kind: Any) -> None:
     with pytest.raises(
         UsageError, match=f"reward='{kind}' is made of a place on a leaderboard, and task 'tiny' has none"

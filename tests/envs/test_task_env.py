@@ -453,7 +453,7 @@ def test_the_score_itself_as_reward(make_env: Make) -> None:
         ({"seconds": math.nan}, "seconds=nan"),
         ({"seconds": "60"}, "seconds='60'"),
         ({"limits": {"wall_second": 3}}, "Did you mean 'wall_seconds'"),
-        ({"limits": {"wall": 3}}, "no limit 'wall'. Known: artifact_mb, [a-z_, ]*, work_mb.$"),
+        ({"limits": {"zeal": 3}}, "no limit 'zeal'. Known: artifact_mb, [a-z_, ]*, work_mb.$"),
         ({"limits": {"wall_seconds": -1}}, "wall_seconds=-1"),
         ({"limits": 60}, "limits=60"),
         ({"sandbox": None}, "sandbox=None"),

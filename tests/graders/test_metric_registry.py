@@ -126,6 +126,8 @@ def test_a_parameter_never_contradicts_the_name_that_states_it() -> None:
     with pytest.raises(UsageError, match="'map_at_5' stands for map_at_k with k=5, and k=3 was given"):
         metrics.get("map_at_5", {"k": "3"})
     assert metrics.get("map_at_5", {"k": "5.0"}) == metrics.get("map_at_k", {"k": 5})
+    # The default of a library's function is no part of its name.
+    assert metrics.get("mean_absolute_percentage_error", {"zero": "refuse"}) == metrics.get("mape", {"zero": "refuse"})
     assert metrics.get("map_at_3", {"empty": "match"}).given == {"k": 3, "empty": "match"}
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from openmle_env.graders import metrics
+from openmle_env.graders.metric_example import example
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "write_metrics_page.py"
@@ -48,6 +49,25 @@ def test_every_metric_parameter_and_name_is_on_the_page() -> None:
         for part in (*(f"| `{one.name}` |" for one in metric.parameters), *(f"`{one}`" for one in metric.aliases)):
             assert part in section, (name, part)
         assert ("↑" in section.splitlines()[2]) is metric.higher_is_better
+
+
+def test_every_name_is_in_the_table_of_all_names_and_leads_to_its_metric() -> None:
+    _, _, rest = PAGE.read_text().partition("\n## All names\n")
+    rows = re.findall(r"^\| \[?`([^`]+)`(?:\]\(#(\w+)\))? \| (?:\[`\w+`\]\(#(\w+)\))? \|", rest, flags=re.MULTILINE)
+    found = {name: own or other for name, own, other in rows}
+    assert found == {
+        **{name: name for name in metrics.names()},
+        **{alias: name for name in metrics.names() for alias in metrics.get(name).aliases},
+    }
+    assert [name.casefold() for name, *_ in rows] == sorted(name.casefold() for name in found)
+
+
+def test_every_metric_has_a_command_and_its_score() -> None:
+    sections = {part.partition("\n")[0]: part for part in re.split(r"^### ", PAGE.read_text(), flags=re.MULTILINE)[1:]}
+    for name, section in sections.items():
+        shown = example(metrics.get(name))
+        assert f"```console\n$ {shown.command}\n```" in section, name
+        assert f"which scores {shown.score:.6g}:" in section, name
 
 
 def test_tables_have_as_many_cells_in_each_row() -> None:

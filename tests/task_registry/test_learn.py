@@ -229,7 +229,10 @@ def test_what_a_metric_is_warned_of_is_told_when_its_pack_is_prepared(make_pack,
             "def evaluate(y_true, y_pred):\n    return 1.0\n",
             "must have a class with evaluate and validate_submission. It has no class.",
         ),
-        (METRIC.replace("def validate_submission", "def validate"), "Its class PetsMetrics lacks validate_submission: add it"),
+        (
+            METRIC.replace("def validate_submission", "def validate"),
+            "Its class PetsMetrics lacks validate_submission: add it",
+        ),
         (METRIC.replace("def evaluate", "def score"), "Its class PetsMetrics lacks evaluate: add it."),
         (METRIC + METRIC.replace("PetsMetrics", "MoreMetrics"), "it has MoreMetrics, PetsMetrics"),
         ("class Pets: ...\n", "It has Pets."),
@@ -239,8 +242,10 @@ def test_what_a_metric_is_warned_of_is_told_when_its_pack_is_prepared(make_pack,
             "It has a function score(solution, submission, ...), as metrics of Kaggle do: call it from the method",
         ),
         (
-            "import abc\nclass Half(abc.ABC):\n    evaluate = validate_submission = print\n"
-            "    @abc.abstractmethod\n    def more(self): ...\n",
+            (
+                "import abc\nclass Half(abc.ABC):\n    evaluate = validate_submission = print\n"
+                "    @abc.abstractmethod\n    def more(self): ...\n"
+            ),
             "Its class Half is abstract: write more.",
         ),
         (METRIC.replace("    higher_is_better = True\n", ""), "no attribute 'higher_is_better'"),

@@ -138,8 +138,9 @@ def test_the_specification_says_it_all_but_no_score_of_the_board(baskets, box):
         "`kept != no`",
     ):
         assert part in text
-    for part in ("map_at_k with k=1, empty=match", "Scored rows: kept != no", "Leaderboard: board/final.csv"):
+    for part in ("map_at_k with k=1, empty=match", "Scored rows: kept != no", "Leaderboard: board/final.csv. It"):
         assert part in shown
+    assert "makes the rewards medal and rank possible" in shown
     assert "`items`: text, may be empty" in text
     assert "leaderboard" in text
     for hidden in ("0.99", "0.972", "team 1", "0.027"):
