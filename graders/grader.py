@@ -109,6 +109,15 @@ class Grader:
         """
         return self._scorer.higher_is_better
 
+    @property
+    def advice(self) -> str:
+        """A sentence for the task's author, where the answers look as if another metric was meant; else empty.
+
+        Raises:
+            PackError: As for `load`.
+        """
+        return self._scorer.advice(self.load().rows)
+
     def load(self) -> Answers:
         """The answers, read at the first call.
 

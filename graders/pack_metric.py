@@ -126,6 +126,11 @@ class PackMetric:
         del predicted, truth
         return ()
 
+    def advice(self, truth: Rows) -> str:
+        """None: what the pack's own metric is for, only its author knows."""
+        del truth
+        return ""
+
     def score(
         self, truth: Rows, predicted: Rows, chosen: Sequence[int] | Array, *, cancel: CancelToken | None = None
     ) -> Scored:

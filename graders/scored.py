@@ -60,6 +60,10 @@ class Scorer(Protocol):
         """What is wrong with the form of the predictions, beyond what the schema says; never made from the targets."""
         ...
 
+    def advice(self, truth: Rows) -> str:
+        """A sentence for whoever chose the metric, where the answers look as if another was meant; else empty."""
+        ...
+
     def score(
         self, truth: Rows, predicted: Rows, chosen: Sequence[int] | Array, *, cancel: CancelToken | None = None
     ) -> Scored:

@@ -123,7 +123,7 @@ def learn(pack: Pack, public: Path, answers: Path, sandbox: SandboxOnDemand, *, 
         submission=submission,
         higher_is_better=higher_is_better,
         rewards=bounds or Rewards(worst=worst, best=best),
-        warnings=tuple(dict.fromkeys(warned)),
+        warnings=tuple(dict.fromkeys(filter(None, (*warned, grader.advice)))),
     )
 
 

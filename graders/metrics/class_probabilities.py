@@ -101,6 +101,7 @@ def unusable_rows(predicted: Array, rescale: bool = True) -> Iterator[tuple[int,
         chance=float(np.log(3)),
     ),
     aliases={
+        "log_loss_multiclass": {},
         "mlogloss": {},
         "multiclass_logloss": {},
         "categorical_cross_entropy": {},

@@ -76,6 +76,8 @@ class Metric:
     """Yields the position of each prediction that has not the form that it should have, and why."""
     ordered_by: str = ""
     """The parameter that, where it is given, makes the order of the classes count; empty if there is none."""
+    one_class: str = ""
+    """The metric that is meant where the target columns are the classes of one question, if that is another one."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The parameters that are not left at their defaults."""
 
@@ -88,6 +90,23 @@ class Metric:
     def orders_classes(self) -> bool:
         """Whether the order of the classes counts, so that somebody has to say it."""
         return self.ordered_by in self.given
+
+    def advice(self, truth: Rows) -> str:
+        """A sentence for whoever chose this metric, where the answers look as if another one was meant; else empty.
+
+        >>> from openmle_env.graders import metrics
+        >>> metrics.get("log_loss").one_class
+        'multiclass_log_loss'
+        """
+        if not self.one_class or len(truth.values) < 2:
+            return ""
+        ones = np.sum([values == 1 for values in truth.values.values()], axis=0)
+        if not len(ones) or (ones != 1).any():
+            return ""
+        return (
+            f"Each row of the answers has exactly one 1. If the columns are the classes of one question, "
+            f"{self.one_class} is meant; {self.name} is the mean over columns that are questions of their own."
+        )
 
     def with_parameters(self, given: Mapping[str, object]) -> Metric:
         """The same metric with parameters, over those that it was given before.

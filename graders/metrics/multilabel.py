@@ -80,6 +80,8 @@ _SETS = (
     ),
     aliases={
         "f1_samples": {"beta": 1, "average": "samples"},
+        "f1_micro_multilabel": {"beta": 1, "average": "micro"},
+        "f1_macro_multilabel": {"beta": 1, "average": "macro"},
         "f2_samples": {"beta": 2, "average": "samples"},
         "mean_f1": {"beta": 1, "average": "samples"},
     },

@@ -59,7 +59,9 @@ _LN = {value: -float(np.log(value)) for value in (0.5, 0.6, 0.8, 0.9, 1e-15)}
         constant=(0.5, 0.5, 0.5, 0.5),
         chance=_LN[0.5],
     ),
+    one_class="multiclass_log_loss",
     aliases={
+        "log_loss_binary": {},
         "binary_log_loss": {},
         "binary_cross_entropy": {},
         "multilabel_log_loss": {},
@@ -107,6 +109,7 @@ def log_loss(
         constant=(0.5, 0.5, 0.5, 0.5),
         chance=0.25,
     ),
+    one_class="multiclass_brier",
     aliases={"brier_score": {}, "brier_score_loss": {}},
 )
 def brier(

@@ -45,6 +45,7 @@ def metric(
     aliases: Mapping[str, Mapping[str, object]] | None = None,
     check: Callable[..., Iterable[tuple[int, str]]] | None = None,
     ordered_by: str = "",
+    one_class: str = "",
 ) -> Callable[[Callable[..., float]], Metric]:
     """Register the decorated function as the metric of its name; its docstring's first line describes it.
 
@@ -76,6 +77,7 @@ def metric(
         check: Called with the predictions of all rows and those parameters that it names; yields the position of each
             prediction of the wrong form, with the reason in a few words ("an odd number of fields").
         ordered_by: The parameter that, where it is given, makes the order of the classes count.
+        one_class: The metric that is meant where the target columns are the classes of one question.
 
     Raises:
         UsageError: The name is taken.
@@ -100,6 +102,7 @@ def metric(
             trial=trial,
             check=check,
             ordered_by=ordered_by,
+            one_class=one_class,
         )
         for name in (made.name, *made.aliases):
             if name in _METRICS or name in _ALIASES:

@@ -78,6 +78,8 @@ def by_answers(answers: Path, submission: Path, metric: Metric, told: Told) -> t
     if any(problem.code == "wrong_form" for problem in result.problems) and family(metric) in OTHER_FORM:
         _need_boxes(metric, schema, loaded)
     warnings = [*result.warnings, *_advice(result, metric, schema, told, submission)]
+    if advice := metric.advice(loaded.rows):
+        warnings.append(advice)
     if told.rows and len(loaded.positions[Part.ALL]) == len(loaded.rows):
         warnings.append(f"Every row is scored: {told.rows!r} holds for all of them.")
     if result.valid and "label" in metric.kinds and family(metric) != "clustering":  # clusters have any names

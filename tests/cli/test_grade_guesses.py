@@ -184,3 +184,18 @@ def test_the_place_is_told_where_the_metric_is_the_packs_own(openmle, pack: Path
         assert (place["rank"], place["teams"], place["medal"]) == (rank, 10, medal)
     assert "On the leaderboard: rank 1 of 10" in openmle("grade", pack, right, "--part", "test").stdout
     assert json.loads(openmle("grade", pack, right, "--json").stdout)["place"] is None
+
+
+ONE_HOT, SHARES = "id,a,b\n1,1,0\n2,0,1\n", "id,a,b\n1,0.8,0.2\n2,0.4,0.6\n"
+
+
+@pytest.mark.parametrize(("name", "meant"), [("log_loss", "multiclass_log_loss"), ("brier", "multiclass_brier")])
+def test_classes_of_one_question_are_told_from_questions_of_their_own(openmle, tmp_path, name, meant):
+    answers, submission = tmp_path / "answers.csv", tmp_path / "submission.csv"
+    answers.write_text(ONE_HOT)
+    submission.write_text(SHARES)
+    told = json.loads(openmle("grade", answers, submission, "--metric", name, "--id", "id", "--json").stdout)
+    assert f"{meant} is meant" in " ".join(told["warnings"])
+    answers.write_text(ONE_HOT.replace("2,0,1", "2,1,1"))
+    told = json.loads(openmle("grade", answers, submission, "--metric", name, "--id", "id", "--json").stdout)
+    assert not told["warnings"]
