@@ -8,7 +8,8 @@ from pathlib import Path
 
 from openmle_env.errors import PackError, UsageError
 from openmle_env.graders.echo import show, show_some
-from openmle_env.graders.loading.table import Refused, read_bytes, read_table
+from openmle_env.graders.loading.source import Refused, read_bytes
+from openmle_env.graders.loading.table import read_table
 from openmle_env.graders.medals import Leaderboard, stated_direction
 
 SCORE_COLUMN = "score"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from openmle_env.errors import PackError
 from openmle_env.graders.answers import Condition
 from openmle_env.graders.loading.cells import canonical_id, convert
-from openmle_env.graders.loading.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
+from openmle_env.graders.loading.source import MAX_TASK_BYTES, Refused, read_bytes
+from openmle_env.graders.loading.table import Table, read_table
 from openmle_env.graders.metric_columns import answered_targets, class_column
 from openmle_env.task_registry.folder import GOLD
 from openmle_env.types import Column

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError, SandboxUnavailableError
 from openmle_env.graders.loading.cells import canonical_id
-from openmle_env.graders.loading.table import MAX_TASK_BYTES, Refused, Table, read_bytes, read_table
+from openmle_env.graders.loading.source import MAX_TASK_BYTES, Refused, read_bytes
+from openmle_env.graders.loading.table import Table, read_table
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.gold import gold_submission
 from openmle_env.task_registry.grading import leaderboard, make_grader

@@ -26,13 +26,11 @@ import numpy as np
 
 from openmle_env.graders.echo import show, show_some
 from openmle_env.graders.loading.records import Records
-from openmle_env.graders.loading.source import MAX_BYTES, MAX_TASK_BYTES, Refused, Source, read_bytes, refuse
+from openmle_env.graders.loading.source import Refused, Source, refuse
 from openmle_env.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-
-__all__ = ["MAX_BYTES", "MAX_TASK_BYTES", "Refused", "Table", "TextReader", "read_bytes", "read_names", "read_table"]
 
 BATCH_CELLS = 200_000
 """About how many cells are handed on at once."""

@@ -110,8 +110,8 @@ def look(answers: Path, everywhere: Iterable[str], scored: Iterable[str], condit
 
 @contextlib.contextmanager
 def _opened(answers: Path) -> Iterator[TextReader]:
-    from openmle_env.graders.loading.source import MAX_TASK_BYTES, open_source  # numpy
-    from openmle_env.graders.loading.table import Refused, TextReader
+    from openmle_env.graders.loading.source import MAX_TASK_BYTES, Refused, open_source  # numpy
+    from openmle_env.graders.loading.table import TextReader
 
     try:
         # Links are followed here: the file is the task's, and caches keep theirs behind links.

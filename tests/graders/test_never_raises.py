@@ -16,7 +16,8 @@ from openmle_env.errors import PackError
 from openmle_env.graders.loading import table
 from openmle_env.graders.loading.cells import CellFault, canonical_id, convert
 from openmle_env.graders.loading.id_index import IdIndex
-from openmle_env.graders.loading.table import Refused, read_names, read_table
+from openmle_env.graders.loading.source import Refused
+from openmle_env.graders.loading.table import read_names, read_table
 from openmle_env.graders.submission import Report, check
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 

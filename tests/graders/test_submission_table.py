@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmle_env.graders.loading.table import Refused, read_bytes, read_table
+from openmle_env.graders.loading.source import Refused, read_bytes
+from openmle_env.graders.loading.table import read_table
 from openmle_env.types import Artifact, ArtifactState
 
 if TYPE_CHECKING:
