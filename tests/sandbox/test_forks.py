@@ -28,9 +28,9 @@ input()
 child = os.fork()
 if child == 0:
     sandbox.close()  # nothing here is its own to end
-    print("closed", flush=True)
+    os.write(1, b"closed\\n")  # in one piece: two processes write to one pipe
     time.sleep(600)
-print(child, flush=True)
+os.write(1, b"%d\\n" % child)
 time.sleep(600)
 """
 
