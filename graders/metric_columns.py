@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING
 from openmle_env.graders.metrics.parameters import AnswerColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from openmle_env.graders.metrics import Metric
-
-
-def column_names(metric: Metric) -> Iterator[str]:
-    """The columns of the answers that its given parameters name."""
-    for parameter in metric.parameters:
-        if isinstance(parameter.mark, AnswerColumn) and parameter.name in metric.given:
-            given = metric.given[parameter.name]
-            yield from given if parameter.mark.many else (given,)
 
 
 def class_parameter(metric: Metric) -> str:
@@ -36,10 +28,7 @@ def class_column(metric: Metric) -> str:
 
 def replaces_targets(metric: Metric) -> bool:
     """Whether it was told a column of the answers that stands for the targets."""
-    return any(
-        isinstance(parameter.mark, AnswerColumn) and parameter.mark.replaces_targets and parameter.name in metric.given
-        for parameter in metric.parameters
-    )
+    return any(mark.replaces_targets for _, mark, _ in metric.named_columns())
 
 
 def answered_targets(metric: Metric, targets: Sequence[str]) -> Sequence[str]:

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from openmle_env.graders.metric_columns import column_names, replaces_targets
+from openmle_env.graders.metric_columns import replaces_targets
 from openmle_env.graders.metric_words import value
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def as_files(metric: Metric, golden: Golden) -> Example:
     held = {name: [str(cell) for cell in truth.cells(name)] for name in truth.columns}
     found = {name: [str(cell) for cell in predicted.cells(name)] for name in predicted.columns}
     options = [f"--param={name}={_cell(one)}" for name, one in golden.parameters.items()]
-    beside = {*column_names(used)}
+    beside = {column for _, _, column in used.named_columns()}
     if replaces_targets(used) or used.answered is not None or [one for one in held if one not in beside] != [*found]:
         options += [f"--target={name}" for name in found]
     if golden.labels:

@@ -77,7 +77,7 @@ def _known(metric: OurMetric | None, schema: SubmissionSchema, table: Table, fil
     yes_or_no = {
         name: convert(cells, Column(name=name, kind="label", labels=("0", "1")))[0] for name, cells in known.items()
     }
-    return {name: [str(max(code, 0)) for code in codes] for name, codes in yes_or_no.items()}
+    return {name: list(map(str, codes.tolist())) for name, codes in yes_or_no.items()}
 
 
 class _Sample:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from openmle_env.graders.echo import show, show_some
+from openmle_env.graders.echo import MAX_EXAMPLES, show, show_some
 from openmle_env.graders.loading.records import Records
 from openmle_env.graders.loading.source import Refused, Source, refuse
 from openmle_env.types import Problem
@@ -192,7 +192,7 @@ def _names(header: list[str]) -> list[str]:
                 code="duplicate_columns",
                 message=f"Column names appear more than once: {show_some(twice, len(twice))}. Keep one of each.",
                 count=len(twice),
-                examples=tuple(show(name) for name in twice[:5]),
+                examples=tuple(show(name) for name in twice[:MAX_EXAMPLES]),
             )
         )
     inner = next((i for i, name in enumerate(names[1:-1], 1) if not name), None)

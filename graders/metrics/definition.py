@@ -98,10 +98,11 @@ class Metric:
         >>> metrics.get("log_loss").one_class
         'multiclass_log_loss'
         """
-        if not self.one_class or len(truth.values) < 2:
+        if not self.one_class:
             return ""
-        ones = np.sum([values == 1 for values in truth.values.values()], axis=0)
-        if not len(ones) or (ones != 1).any():
+        beside = {column for _, _, column in self.named_columns()}  # weights may be 1 where the target is 0
+        targets = [values for name, values in truth.values.items() if name not in beside]
+        if len(targets) < 2 or not len(truth) or (np.sum([values == 1 for values in targets], axis=0) != 1).any():
             return ""
         return (
             f"Each row of the answers has exactly one 1. If the columns are the classes of one question, "
@@ -161,6 +162,15 @@ class Metric:
             meaning = f"Its meaning: {first}" if len(missing) == 1 else "Give each of them."
             raise PackError(f"Metric {self.name} needs the parameter{'s' * (len(missing) > 1)} {named}. {meaning}")
 
+    def named_columns(self) -> Iterator[tuple[str, AnswerColumn, str]]:
+        """The columns of the answers that its given parameters name: parameter, what it is for, column."""
+        for parameter in self.parameters:
+            if isinstance(parameter.mark, AnswerColumn) and parameter.name in self.given:
+                given = self.given[parameter.name]
+                yield from (
+                    (parameter.name, parameter.mark, name) for name in (given if parameter.mark.many else (given,))
+                )
+
     def truth_columns(self, schema: SubmissionSchema) -> tuple[Column, ...]:
         """The columns that it needs of the answers, and how their cells are read.
 
@@ -169,12 +179,9 @@ class Metric:
         """
         columns: dict[str, Column] = {}
         replaced = False
-        for parameter in self.parameters:
-            if isinstance(parameter.mark, AnswerColumn) and parameter.name in self.given:
-                given = self.given[parameter.name]
-                for name in given if parameter.mark.many else (given,):
-                    self._add(columns, _side_column(name, parameter.mark, schema))
-                replaced |= parameter.mark.replaces_targets
+        for _, mark, name in self.named_columns():
+            self._add(columns, _side_column(name, mark, schema))
+            replaced |= mark.replaces_targets
         if not replaced:
             for target in schema.targets[: self.answered]:
                 self._add(columns, self._truth_column(target))
@@ -227,7 +234,7 @@ class Metric:
             ]
             value = math.fsum(values) / len(values) if all(map(math.isfinite, values)) else math.nan
         low, high = self.range
-        slack = ROUNDING * max(1.0, *(abs(bound) for bound in self.range if math.isfinite(bound)), 1.0)
+        slack = ROUNDING * max([1.0, *(abs(bound) for bound in self.range if math.isfinite(bound))])
         if math.isfinite(value) and low - slack <= value <= high + slack:
             return min(max(value, low), high)
         if any_is_huge(predicted):
@@ -362,7 +369,12 @@ class Metric:
         schema = SubmissionSchema(id=Column(name="id", kind="integer"), targets=tuple(targets.values()))
         self.accepts(schema)
         columns = {column.name: column for column in self.truth_columns(schema)}
-        cells = {**dict(zip(names, truth, strict=False)), **given.answers}
+        answered = names[: self.answered]
+        if len(truth) > len(answered):
+            raise UsageError(
+                f"The truth has {len(truth)} columns, and {len(answered)} can be compared. Leave the rest out."
+            )
+        cells = {**dict(zip(answered, truth, strict=False)), **given.answers}
         rows = len(given.predicted)
         found = dict(zip(names, predicted, strict=True))
         return (

@@ -45,8 +45,8 @@ def adaptive_reward(
 ) -> AdaptiveReward:
     """The processed reward of the OpenRSI paper: Eq. 1 with adaptive bounds in place of the static ones.
 
-    That is the defaults; ``single`` is a rule of OpenRSI's released code for one score, and our own for several
-    equal ones.
+    The default mode, mapping, ``alpha`` and ``shift`` are the paper's. The spans are settings of OpenRSI's released
+    code; so is ``single`` for one score, and for several equal ones it is our own.
 
     Args:
         score: The program's score as the metric gives it, or None; missing and non-finite ones get 0.

@@ -123,9 +123,13 @@ def cap_span(bounds: Bounds, *, max_span: float = MAX_SPAN) -> Bounds:
 
     Without it a task whose worst known score is enormous would give all useful scores the same reward.
 
+    Raises:
+        UsageError: The span is not above 0, the bounds are not `Bounds`, or the worst is not below the best.
+
     >>> cap_span(Bounds(-5e6, 0.0))
     Bounds(worst=-1000000.0, best=0.0)
     """
+    check_bounds(bounds)
     above_zero(max_span, "max_span")
     worst = max(bounds.worst, bounds.best - max_span)
     # Near the largest floats the span may vanish in rounding.
@@ -151,7 +155,7 @@ def static_bounds(
         prefer: ``hull``, or the source that counts alone at each end where it says something.
 
     Raises:
-        UsageError: A range is upside down, or ``prefer`` or the direction is unknown.
+        UsageError: A range is no pair or upside down, or ``prefer`` or the direction is unknown.
 
     >>> static_bounds(higher_is_better=False, theoretical=(0.0, None), leaderboard=(0.1, 5.0))
     StaticBounds(worst=-5.0, best=0.0)
@@ -292,7 +296,9 @@ def _at_most(best: float, min_span: float) -> Bounds:
     return Bounds(worst, best) if math.isfinite(worst) else Bounds(best, math.nextafter(best, math.inf))
 
 
-def _signed_range(ends: tuple[float | None, float | None], name: str, higher_is_better: bool) -> StaticBounds:
+def _signed_range(ends: object, name: str, higher_is_better: bool) -> StaticBounds:
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
+        raise UsageError(f"The {name} range is a pair (least, greatest), None for an unknown end; not {ends!r}.")
     low, high = finite(ends[0]), finite(ends[1])
     if low is not None and high is not None and low > high:
         raise UsageError(f"The {name} range is upside down: least {low!r}, greatest {high!r}. State (least, greatest).")

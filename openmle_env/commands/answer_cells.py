@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from openmle_env.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from openmle_env.graders.answers import Condition
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_CLASSES = 10_000
 """The most different values of a column that are kept."""
 
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0*)?")
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,39})(?:\.0*)?")  # at most `MAX_INTEGER_DIGITS` of the loader
 """Also as a table writes integers once it took them for floats: 3.0. Not with leading zeros, which mean something."""
 
 
@@ -88,24 +88,25 @@ def names(answers: Path) -> tuple[str, ...]:
         return reader.names
 
 
-def look(answers: Path, everywhere: Iterable[str], scored: Iterable[str], condition: Condition) -> dict[str, Seen]:
+def look(
+    answers: Path, everywhere: Iterable[str], scored: Iterable[str], condition: Condition
+) -> tuple[dict[str, Seen], dict[str, Seen]]:
     """Look at columns of a file of answers: at every cell of those ``everywhere``, at the scored rows of the others.
 
     Raises:
         UsageError: It cannot be read.
     """
-    whole, counted = list(dict.fromkeys(everywhere)), list(dict.fromkeys(scored))
-    seen = {name: Seen() for name in (*whole, *counted)}
-    conditions = [condition.column] if condition.column else []
+    whole, counted = {name: Seen() for name in everywhere}, {name: Seen() for name in scored}
+    wanted = list(dict.fromkeys((*whole, *counted, *([condition.column] if condition.column else []))))
     with _opened(answers) as reader:
-        for batch in reader.batches([*whole, *counted, *conditions]):
-            cells: dict[str, Sequence[str]] = dict(zip((*whole, *counted), batch, strict=False))
-            if conditions:
-                holds = condition.holds(batch[-1])
-                cells |= {name: list(compress(cells[name], holds)) for name in counted}
-            for name, found in cells.items():
-                seen[name].add(found)
-    return seen
+        for batch in reader.batches(wanted):
+            cells = dict(zip(wanted, batch, strict=True))
+            holds = condition.holds(cells[condition.column]) if condition.column else None
+            for name, seen in whole.items():
+                seen.add(cells[name])
+            for name, seen in counted.items():
+                seen.add(cells[name] if holds is None else list(compress(cells[name], holds)))
+    return whole, counted
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from openmle_env.errors import UsageError
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from openmle_env.commands.answer_cells import Seen
@@ -86,28 +87,28 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
             metric.
     """
     from openmle_env.graders.answers import Condition  # numpy
-    from openmle_env.graders.metric_columns import answered_targets, class_column, column_names
+    from openmle_env.graders.metric_columns import answered_targets, class_column
 
     there, file = answer_cells.names(answers), answers.name
     if not told.id:
         raise UsageError(f"Say which column names a row: --id COLUMN. {file} has {some(there)}.")
     condition = Condition.parse(told.rows)
-    beside = [*column_names(metric), *([condition.column] if condition.column else [])]
     _need((told.id,), there, file)
-    for parameter, name in _named(metric):
+    for parameter, _, name in metric.named_columns():
         _need((name,), there, file, what=f"--param {parameter} names")
-    _need(beside, there, file)
+    asked = [condition.column] if condition.column else []
+    _need(asked, there, file)
+    beside = {name for _, _, name in metric.named_columns()} | {*asked}
     classes = class_column(metric)
-    targets = told.targets or (told.labels if classes else _targets(metric, there, {told.id, *beside}, file))
+    targets = told.targets or (told.labels if classes else _targets(metric, there, {told.id} | beside, file))
     _refuse_twice(told.id, targets)
     answered = answered_targets(metric, targets)
     _need(answered, there, file)
     # Answers that are read in another way than predictions do not tell how those are read.
     telling = answered if metric.truth == "same" else ()
-    asked = [told.id, *([condition.column] if condition.column else [])]
-    seen = answer_cells.look(answers, asked, [*answered, *([classes] if classes else [])], condition)
+    whole, seen = answer_cells.look(answers, [told.id, *asked], [*answered, *([classes] if classes else [])], condition)
     if condition.column:
-        _need_scored_rows(condition, seen[condition.column], file)
+        _need_scored_rows(condition, whole[condition.column], file)
     if metric.truth == "binary":
         _need_yes_and_no(metric, {name: seen[name] for name in answered}, told)
     if classes and not targets:
@@ -116,7 +117,7 @@ def schema(metric: Metric, answers: Path, told: Told) -> SubmissionSchema:
     columns = tuple(_target(name, seen[name] if name in telling else None, told, metric) for name in targets)
     if told.labels and not classes and all(column.kind != "label" for column in columns):
         raise UsageError(f"--labels names classes, and targets are read as {columns[0].kind} here. Leave it out.")
-    identity = Column(name=told.id, kind="integer" if seen[told.id].integers else "text")
+    identity = Column(name=told.id, kind="integer" if whole[told.id].integers else "text")
     return SubmissionSchema(id=identity, targets=columns)
 
 
@@ -140,16 +141,6 @@ def _need(names: Iterable[str], there: Sequence[str], file: str, *, what: str = 
         if name not in there:
             why = f"{what} the column {name!r}, and {file} has none of that name" if what else ""
             raise UsageError(f"{why or f'{file} has no column {name!r}'}; it has {some(there)}.")
-
-
-def _named(metric: Metric) -> Iterator[tuple[str, str]]:
-    """The parameters that name columns of the answers, each with a column."""
-    from openmle_env.graders.metrics import AnswerColumn  # numpy
-
-    for parameter in metric.parameters:
-        if isinstance(parameter.mark, AnswerColumn) and parameter.name in metric.given:
-            given = metric.given[parameter.name]
-            yield from ((parameter.name, name) for name in (given if parameter.mark.many else (given,)))
 
 
 def _need_scored_rows(condition: Condition, seen: Seen, file: str) -> None:
@@ -181,8 +172,8 @@ def _need_yes_and_no(metric: Metric, answered: Mapping[str, Seen], told: Told) -
 
 
 def _refuse_twice(identity: str, targets: Sequence[str]) -> None:
-    for name in (identity, *targets):
-        if (identity, *targets).count(name) > 1:
+    for name, times in Counter((identity, *targets)).items():
+        if times > 1:
             raise UsageError(f"Column {name!r} is named twice. Name one as --id, and each --target once.")
 
 

@@ -199,3 +199,24 @@ def test_classes_of_one_question_are_told_from_questions_of_their_own(openmle, t
     answers.write_text(ONE_HOT.replace("2,0,1", "2,1,1"))
     told = json.loads(openmle("grade", answers, submission, "--metric", name, "--id", "id", "--json").stdout)
     assert not told["warnings"]
+
+
+@pytest.mark.parametrize("name", ["log_loss", "brier"])
+def test_weights_are_no_class(grade, name):
+    # A row of class 0 weighs 1, so that each row has one 1 among its target and its weight.
+    _, document, _ = grade("id,y,w 1,1,5 2,0,1", "id,y 1,0.9 2,0.1", name, "--param", "weight=w")
+    assert (document["valid"], document["warnings"]) == (True, [])
+
+
+def test_digits_without_end_are_a_text(grade):
+    # More than Python turns into an integer.
+    code, document, _ = grade(f"id,y 1,{'1' * 5000} 2,2", f"id,y 1,{'1' * 5000} 2,3", "accuracy")
+    assert (code, document["score"]) == (0, 0.5)
+
+
+def test_a_condition_on_the_target_itself(grade):
+    answers, submission = "id,y 1,3 2,-1", "id,y 1,3 2,5"
+    code, document, _ = grade(answers, submission, "mae", "--target", "y", "--where", "y != -1")
+    assert (code, document["score"]) == (0, 0.0)
+    code, _, stderr = grade(answers, submission, "mae", "--target", "y", "--where", "y = 7")
+    assert (code, "That column holds '-1', '3'." in stderr) == (2, True)

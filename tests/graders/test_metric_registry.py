@@ -339,6 +339,8 @@ def test_plain_values_score_as_the_cells_of_files() -> None:
         ([], [], {}, "0 predicted columns"),
         ([1], [1], {"names": ["a", "b"]}, "1 predicted columns, and 2 names"),
         ([(1, 2), (1,)], [(1, 2), (1, 2)], {}, "Not every row"),
+        ([(1, 2), (3, 4)], [1, 3], {}, "The truth has 2 columns, and 1 can be compared"),
+        ([1, 3], [(1, 2), (3, 4)], {}, "'target1' should have 2 values, not 0"),
     ],
 )
 def test_plain_values_that_are_wrong(

@@ -80,6 +80,10 @@ def test_static_bounds(
 
 
 def test_static_bounds_refuse_what_contradicts_itself() -> None:
+    ends: Any
+    for ends in (None, (0.0,), 1.0):
+        with pytest.raises(UsageError, match="theoretical range is a pair"):
+            static_bounds(higher_is_better=True, theoretical=ends)
     with pytest.raises(UsageError, match="leaderboard range is upside down"):
         static_bounds(higher_is_better=False, leaderboard=(5.0, 0.1))
     with pytest.raises(UnknownNameError, match="Did you mean 'theoretical'"):
@@ -106,6 +110,8 @@ def test_a_cap_counts_from_the_best() -> None:
     assert cap_span(Bounds(-3.0, 5.0), max_span=2.0) == Bounds(3.0, 5.0)
     with pytest.raises(UsageError, match="max_span"):
         cap_span(Bounds(0.0, 1.0), max_span=0.0)
+    with pytest.raises(UsageError, match="the worst below the best"):
+        cap_span(Bounds(4.0, 0.0))  # of a loss, and not signed
 
 
 def adapt(scores: list[float], limits: StaticBounds = UNIT, **settings: Any) -> Bounds | None:

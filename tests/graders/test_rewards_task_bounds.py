@@ -100,7 +100,7 @@ def test_arguments_of_another_type_are_refused() -> None:
         task_bounds(replace(LOSS, metric="rmsee"))
 
 
-def test_the_range_is_that_of_the_metric_whatever_its_parameters() -> None:
+def test_a_metric_with_two_limits_gives_both() -> None:
     for name in metrics.names():
         found = metrics.get(name)
         low, high = found.range
