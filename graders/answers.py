@@ -117,7 +117,10 @@ def load(
             raise PackError(batch.wrong_id)
     for i, column in enumerate(wanted):
         _refuse_faults(path, column, [batch.faults[i] for batch in read])
-    index = IdIndex(np.concatenate([batch.ids for batch in read]), schema.id)
+    try:
+        index = IdIndex(np.concatenate([batch.ids for batch in read]), schema.id)
+    except PackError as error:
+        raise PackError(f"Answers {path.name}: {error}") from None
     scored = np.concatenate([batch.scored for batch in read])
     words = np.concatenate([batch.words for batch in read]) if split.column else None
     parts = divide(index.ids, split, words)

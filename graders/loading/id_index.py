@@ -51,7 +51,7 @@ class IdIndex:
             PackError: There are none, or one appears twice.
         """
         if not len(ids):
-            raise PackError(f"The task has no ids in column {column.name!r}.")
+            raise PackError(f"There are no ids in column {column.name!r}.")
         if len(ids) > _MOST_IDS:
             raise PackError(f"The task has {len(ids):,} ids; at most {_MOST_IDS:,} can be told apart.")
         self.ids = ids
@@ -60,7 +60,7 @@ class IdIndex:
         self._lookup = RowLookup(_words(ids, self.id_bytes))
         twice = self._lookup.repeated()
         if len(twice):
-            raise PackError(f"Expected id {show(str(ids[twice[0]]))} appears twice; correct the task's ids.")
+            raise PackError(f"Expected id {show(str(ids[twice[0]]))} appears twice. Keep one row for each id.")
 
     @classmethod
     def build(cls, cells: Iterable[object], column: Column) -> IdIndex:
