@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from openmle_env.errors import UsageError
-from openmle_env.graders.rewards import improvement, normalized
+from openmle_env.graders.rewards import improvement, medal_binary, normalized
 
 if TYPE_CHECKING:
     from openmle_env.graders.medals import Leaderboard
@@ -52,8 +52,7 @@ def step_reward(
             raise UsageError(f"reward={kind!r} needs a task with a leaderboard, and this one has none.")
         if score is None:
             return 0.0
-        place = leaderboard.place(score)
-        return place.human_rank if kind == "rank" else float(place.medal is not None)
+        return leaderboard.place(score).human_rank if kind == "rank" else medal_binary(score, leaderboard)
     if kind == "score":
         sign = 1.0 if higher_is_better else -1.0
         # Adding 0 makes a plain 0.0 of the -0.0 that a perfect loss would give.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 from openmle_env.graders.metrics.parameters import AnswerColumn
@@ -23,11 +21,6 @@ def family(metric: Metric) -> str:
     'classification'
     """
     return metric.function.__module__.rpartition(".")[2]
-
-
-def family_title(metric: Metric) -> str:
-    """What that module says of itself in its first line."""
-    return (getdoc(sys.modules[metric.function.__module__]) or "").partition("\n")[0].rstrip(".")
 
 
 def direction(metric: Metric) -> str:

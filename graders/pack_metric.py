@@ -17,6 +17,7 @@ import numpy as np
 
 from openmle_env import scratch
 from openmle_env.errors import InfrastructureError, PackError
+from openmle_env.graders.loading.cells import PLAIN_INTEGER
 from openmle_env.graders.scored import Scored
 from openmle_env.types import ArtifactState, Fault, Job, Limits, ResultStatus
 
@@ -34,7 +35,6 @@ _log = logging.getLogger(__name__)
 
 _RESULT = "result.json"
 _EXCEPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
-_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 _NOT_THE_SUBMISSION = "This is a fault of the task, not of the submission."
 _FAILURES = {
@@ -246,7 +246,7 @@ def _pandas_type(column: Column) -> str:
             return "float64"
         case "integer":
             return "int64"
-        case "label" if all(_PLAIN_INTEGER.fullmatch(label) for label in column.labels):
+        case "label" if all(PLAIN_INTEGER.fullmatch(label) for label in column.labels):
             return "int64"
         case "label" if set(column.labels) == {"True", "False"}:
             return "bool"

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError, SandboxUnavailableError
-from openmle_env.graders.loading.cells import canonical_id
+from openmle_env.graders.loading.cells import NUMBER, canonical_id
 from openmle_env.graders.loading.source import MAX_TASK_BYTES, Refused, read_bytes
 from openmle_env.graders.loading.table import Table, read_table
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
@@ -47,7 +47,6 @@ MAX_LABELS = 1_000
 MAX_TRACE_LINES = 15
 """How much of what a pack's own metric said, when it failed, is shown to its author."""
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +206,7 @@ def _infer(pack: Pack, sample_path: Path, answers_path: Path, train_path: Path) 
 def _infer_target(pack: Pack, name: str, used: set[str], train_path: Path, metric: OurMetric | None) -> ColumnBlock:
     taken: Collection[ColumnKind] = metric.kinds if metric else ("number", "label", "text")
     cells = {cell.strip() for cell in used}
-    if all(map(_DECIMAL.fullmatch, cells)):
+    if all(map(NUMBER.fullmatch, cells)):
         fitting: dict[ColumnKind, bool] = {
             "number": True,
             "probability": all(0 <= float(cell) <= 1 for cell in cells),

@@ -33,8 +33,8 @@ MAX_SPELLINGS = 1_000
 """Spellings of the labels of one column that are remembered, beside the task's own."""
 
 # float() and int() accept more than a data file should: underscores, other scripts' digits, "infinity".
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _ORDINARY = {
     "integer": re.compile(r"[0-9-]*+"),
     "number": re.compile(r"[0-9.eE+-]*+"),
@@ -171,7 +171,7 @@ def canonical_id(cell: str, column: Column) -> str | CellFault:
     """The one spelling of an id: ``1.0`` is ``1`` where ids are integers, ``007`` stays ``007`` where they are text."""
     if column.kind != "integer":
         return cell.strip() or CellFault.BLANK
-    if _PLAIN_INTEGER.fullmatch(cell):
+    if PLAIN_INTEGER.fullmatch(cell):
         return cell
     value = _integer(cell)
     return value if isinstance(value, CellFault) else str(value)
@@ -227,7 +227,7 @@ def _text_or_blank(cell: str) -> str:
 
 def _number(cell: str) -> float | CellFault:
     cell = cell.strip()
-    if not _NUMBER.fullmatch(cell) or len(cell) > MAX_NUMBER_CHARACTERS:
+    if not NUMBER.fullmatch(cell) or len(cell) > MAX_NUMBER_CHARACTERS:
         if not cell:
             return CellFault.BLANK
         word = cell[:10].lstrip("+-").lower()
@@ -253,7 +253,7 @@ def _int64(cell: str) -> int | CellFault:
 def _integer(cell: str) -> int | CellFault:
     """An integer; ``1.0`` and ``1e3`` are accepted, since nothing is lost."""
     cell = cell.strip()
-    if _PLAIN_INTEGER.fullmatch(cell):
+    if PLAIN_INTEGER.fullmatch(cell):
         return int(cell)
     number = _number(cell)
     if isinstance(number, CellFault):
@@ -317,7 +317,7 @@ class _Spellings:
 
 def _label_number(text: str) -> Decimal | None:
     """The number that a label spells; None for codes such as ``007``, whose zeros mean something."""
-    if len(text) > MAX_INTEGER_DIGITS or not _NUMBER.fullmatch(text):
+    if len(text) > MAX_INTEGER_DIGITS or not NUMBER.fullmatch(text):
         return None
     digits = text.lstrip("+-")
     if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():

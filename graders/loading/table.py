@@ -66,15 +66,6 @@ def read_table(content: bytes, *, wanted: Collection[str] | None = None, max_row
     return Table(reader.names, columns, reader.rows, reader.warnings)
 
 
-def read_names(content: bytes) -> tuple[str, ...]:
-    """The named columns of a CSV file, in its order; nothing below the header is looked at.
-
-    Raises:
-        Refused: As for `read_table`, as far as the header shows it.
-    """
-    return TextReader(Source(io.BytesIO(content), len(content))).names
-
-
 class TextReader:
     """Reads a table's header at once, and then its cells, batch by batch."""
 

@@ -169,6 +169,7 @@ _TRIAL = Trial(
     ),
     trial=_TRIAL,
     check=check_boxes,
+    alike=False,
     aliases={"map50": {"thresholds": (0.5,)}, "map50_95": {}},
 )
 def box_map(
@@ -228,6 +229,7 @@ def box_map(
     ),
     trial=_TRIAL,
     check=check_boxes,
+    alike=False,
     aliases={"wheat_map": {}},
 )
 def box_map_per_image(
@@ -284,6 +286,7 @@ def box_map_per_image(
     ),
     trial=_TRIAL,
     check=check_boxes,
+    alike=False,
     aliases={"f1_at_iou": {}},
 )
 def box_f1(

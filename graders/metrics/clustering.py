@@ -95,6 +95,7 @@ class _Counts:
         Golden(truth=(0, 0, 1), predicted=(0, 1, 2), score=0.0, note="Each row alone."),
     ),
     trial=_TRIAL,
+    any_names=True,
     aliases={"adjusted_rand_score": {}, "adjusted_rand_index": {}, "ari": {}},
 )
 def adjusted_rand(truth: Array, predicted: Array) -> float:
@@ -126,6 +127,7 @@ def adjusted_rand(truth: Array, predicted: Array) -> float:
         Golden(truth=(0, 0), predicted=(0, 1), score=0.0),
     ),
     trial=_TRIAL,
+    any_names=True,
     aliases={"normalized_mutual_info_score": {}, "normalized_mutual_info": {}},
 )
 def nmi(truth: Array, predicted: Array) -> float:
@@ -148,6 +150,7 @@ def nmi(truth: Array, predicted: Array) -> float:
         Golden(truth=(0, 0), predicted=(0, 1), score=1.0, note="One class."),
     ),
     trial=_TRIAL,
+    any_names=True,
     aliases={"homogeneity_score": {}},
 )
 def homogeneity(truth: Array, predicted: Array) -> float:
@@ -174,6 +177,7 @@ def homogeneity(truth: Array, predicted: Array) -> float:
         Golden(truth=(0, 0), predicted=(0, 1), score=0.0),
     ),
     trial=_TRIAL,
+    any_names=True,
     aliases={"v_measure_score": {}},
 )
 def v_measure(
@@ -221,6 +225,7 @@ def v_measure(
         constant=_TRIAL.constant,
         chance=1 / 3,
     ),
+    any_names=True,
     aliases={"cluster_accuracy": {}},
 )
 def clustering_accuracy(truth: Array, predicted: Array) -> float:

@@ -78,6 +78,10 @@ class Metric:
     """The parameter that, where it is given, makes the order of the classes count; empty if there is none."""
     one_class: str = ""
     """The metric that is meant where the target columns are the classes of one question, if that is another one."""
+    alike: bool = True
+    """Whether true cells have the form of predicted ones; boxes, for one, are predicted with a confidence."""
+    any_names: bool = False
+    """Whether a predicted class may have any name, as a cluster has, and does not mean the true class so called."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The parameters that are not left at their defaults."""
 

@@ -9,6 +9,9 @@ import numpy as np
 from openmle_env.graders.metrics.examples import Golden, Trial
 from openmle_env.graders.metrics.mask_reading import (
     FORM,
+    SIZES,
+    SMALL,
+    TRIAL,
     Height,
     Scan,
     Shape,
@@ -37,8 +40,6 @@ InstanceThresholds = Annotated[
 ]
 
 THRESHOLDS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
-_SMALL = {"shape": "2x3"}
-_SIZES = {"height": "height", "width": "width"}
 
 
 @metric(
@@ -66,33 +67,27 @@ _SIZES = {"height": "height", "width": "width"}
             truth=("1 4", "1 2", "", "", "1 6"),
             predicted=("1 3", "3 2", "", "1 1", "1 6"),
             score=(0.5 + 0 + 1 + 0 + 1) / 5,
-            parameters=_SMALL,
+            parameters=SMALL,
             note="The first has exactly 0.75, which is not greater than 0.75.",
         ),
-        Golden(truth=("1 5", "1 1"), predicted=("", ""), score=0.0, parameters=_SMALL),
+        Golden(truth=("1 5", "1 1"), predicted=("", ""), score=0.0, parameters=SMALL),
         Golden(
             truth=("1 5", "1 1"),
             predicted=("", ""),
             score=0.35,
-            parameters={**_SMALL, "compat": "mlebench"},
+            parameters={**SMALL, "compat": "mlebench"},
             note="5/6, above seven thresholds, and 1/6.",
         ),
-        Golden(truth=("", "1 1"), predicted=("", "1 1"), score=1.0, parameters={**_SMALL, "compat": "mlebench"}),
+        Golden(truth=("", "1 1"), predicted=("", "1 1"), score=1.0, parameters={**SMALL, "compat": "mlebench"}),
         Golden(
             truth=("0 3",),
             predicted=("1 2",),
             score=0.5,
-            parameters={**_SIZES, "start": 0, "order": "row", "thresholds": (0.5, 0.9)},
+            parameters={**SIZES, "start": 0, "order": "row", "thresholds": (0.5, 0.9)},
             answers={"height": (2,), "width": (3,)},
         ),
     ),
-    trial=Trial(
-        truth=("1 10", "", "5 8", "3 4 40 6"),
-        perfect=("1 10", "", "5 8", "3 4 40 6"),
-        noisy=("1 9", "", "5 6", "3 4 41 6"),
-        constant=("20 5",) * 4,
-        parameters={"shape": "10x10"},
-    ),
+    trial=TRIAL,
     check=check_masks,
     aliases={"map_iou_thresholds": {}},
 )
@@ -149,19 +144,19 @@ def map_iou(
             parameters={"shape": "4x4"},
             note="Two of three found; any order.",
         ),
-        Golden(truth=("", "1 1", ""), predicted=("", "", "1 1;2 1"), score=1 / 3, parameters=_SMALL),
+        Golden(truth=("", "1 1", ""), predicted=("", "", "1 1;2 1"), score=1 / 3, parameters=SMALL),
         Golden(
             truth=("1 6",),
             predicted=("1 3;4 3",),
             score=0.0,
-            parameters=_SMALL,
+            parameters=SMALL,
             note="Half of a mask is not a hit.",
         ),
         Golden(
             truth=("0 3 5 1",),
             predicted=("0 3",),
             score=0.5,
-            parameters={**_SIZES, "start": 0, "order": "row", "thresholds": (0.5, 0.9)},
+            parameters={**SIZES, "start": 0, "order": "row", "thresholds": (0.5, 0.9)},
             answers={"height": (2,), "width": (3,)},
         ),
     ),

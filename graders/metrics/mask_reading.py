@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from openmle_env.errors import PackError
+from openmle_env.graders.metrics.examples import Trial
 from openmle_env.graders.metrics.parameters import AnswerColumn, Option
 from openmle_env.graders.metrics.run_length import Order, Runs, overlaps, read_masks
 from openmle_env.graders.rows import Array
@@ -31,6 +33,18 @@ MAX_PIXELS = 1 << 62
 """Of all images together."""
 
 _SHAPE = re.compile(r"\s*([1-9][0-9]{0,8})\s*[xX]\s*([1-9][0-9]{0,8})\s*")
+
+SMALL = {"shape": "2x3"}
+SIZES = {"height": "height", "width": "width"}
+"""Parameters of worked examples: one size, or a column for each side."""
+IMAGES = ("1 10", "", "5 8", "3 4 40 6")
+TRIAL = Trial(
+    truth=IMAGES,
+    perfect=IMAGES,
+    noisy=("1 9", "", "5 6", "3 4 41 6"),
+    constant=("20 5",) * 4,
+    parameters={"shape": "10x10"},
+)
 
 FORM = (
     "Masks are pairs 'start length' separated by blanks; an empty cell is an empty mask. Parameters say the images' "
@@ -69,29 +83,21 @@ def image_pixels(count: int, shape: str, height: Array | None, width: Array | No
 
 
 def check_masks(
-    predicted: Array, *, shape: str, height: Array | None, width: Array | None, start: int
+    predicted: Array, *, shape: str, height: Array | None, width: Array | None, start: int, several: bool = False
 ) -> Iterator[tuple[int, str]]:
     """The position of each text that is no mask, and why; the parameters are those of the metrics.
 
     Raises:
         PackError: As for `image_pixels`.
     """
-    _, faults = read_masks(predicted, image_pixels(len(predicted), shape, height, width), start=start)
+    pixels = image_pixels(len(predicted), shape, height, width)
+    _, faults = read_masks(predicted, pixels, start=start, several=several)
     for position, fault in faults.items():
         yield position, str(fault)
 
 
-def check_instances(
-    predicted: Array, *, shape: str, height: Array | None, width: Array | None, start: int
-) -> Iterator[tuple[int, str]]:
-    """The same as `check_masks`, for several masks in each text.
-
-    Raises:
-        PackError: As for `image_pixels`.
-    """
-    _, faults = read_masks(predicted, image_pixels(len(predicted), shape, height, width), start=start, several=True)
-    for position, fault in faults.items():
-        yield position, str(fault)
+check_instances = partial(check_masks, several=True)
+"""The same, for several masks in each text."""
 
 
 def read_both(truth: Array, predicted: Array, pixels: Array, start: int, *, several: bool = False) -> tuple[Runs, Runs]:

@@ -6,9 +6,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from openmle_env.graders.metrics.examples import Golden, Trial
+from openmle_env.graders.metrics.examples import Golden
 from openmle_env.graders.metrics.mask_reading import (
     FORM,
+    SIZES,
+    SMALL,
+    TRIAL,
     Height,
     Scan,
     Shape,
@@ -38,18 +41,6 @@ def _mean_ratio(above: Array, below: Array, average: Literal["mean", "global"], 
     return float(values.mean())
 
 
-_IMAGES = ("1 10", "", "5 8", "3 4 40 6")
-_TRIAL = Trial(
-    truth=_IMAGES,
-    perfect=_IMAGES,
-    noisy=("1 9", "", "5 6", "3 4 41 6"),
-    constant=("20 5",) * 4,
-    parameters={"shape": "10x10"},
-)
-_SMALL = {"shape": "2x3"}
-_SIZES = {"height": "height", "width": "width"}
-
-
 @metric(
     higher_is_better=True,
     range=(0.0, 1.0),
@@ -65,7 +56,7 @@ _SIZES = {"height": "height", "width": "width"}
             predicted=("1 4", "6 1"),
             score=(1 + 2 / 3) / 2,
             answers={"height": (4, 4), "width": (4, 4)},
-            parameters=_SIZES,
+            parameters=SIZES,
             note="Of two pixels one is found: 2 * 1 / (2 + 1).",
         ),
         Golden(truth=("1 4", "6 2"), predicted=("1 4", ""), score=0.5, parameters={"shape": "4x4"}),
@@ -76,15 +67,13 @@ _SIZES = {"height": "height", "width": "width"}
             parameters={"shape": "4x4", "average": "global"},
             note="2 * 5 / (6 + 5).",
         ),
-        Golden(
-            truth=("", ""), predicted=("", "1 1"), score=0.5, parameters=_SMALL, note="The first is 1, the other 0."
-        ),
-        Golden(truth=("", ""), predicted=("", "1 1"), score=0.0, parameters={**_SMALL, "empty": 0}),
-        Golden(truth=("",), predicted=("",), score=1.0, parameters={**_SMALL, "average": "global"}),
-        Golden(truth=("1 2",), predicted=("2 1 6 1",), score=0.5, parameters=_SMALL, note="The last pixel is legal."),
-        Golden(truth=("0 2",), predicted=("5 1 1 1",), score=0.5, parameters={**_SMALL, "start": 0, "order": "row"}),
+        Golden(truth=("", ""), predicted=("", "1 1"), score=0.5, parameters=SMALL, note="The first is 1, the other 0."),
+        Golden(truth=("", ""), predicted=("", "1 1"), score=0.0, parameters={**SMALL, "empty": 0}),
+        Golden(truth=("",), predicted=("",), score=1.0, parameters={**SMALL, "average": "global"}),
+        Golden(truth=("1 2",), predicted=("2 1 6 1",), score=0.5, parameters=SMALL, note="The last pixel is legal."),
+        Golden(truth=("0 2",), predicted=("5 1 1 1",), score=0.5, parameters={**SMALL, "start": 0, "order": "row"}),
     ),
-    trial=_TRIAL,
+    trial=TRIAL,
     check=check_masks,
     aliases={
         "dice_coefficient": {},
@@ -131,14 +120,14 @@ def dice(
             truth=("1 2", "1 2"),
             predicted=("2 2", "3 2"),
             score=1 / 6,
-            parameters=_SIZES,
+            parameters=SIZES,
             answers={"height": (1, 2), "width": (3, 2)},
         ),
-        Golden(truth=("", "1 1"), predicted=("", ""), score=0.5, parameters=_SMALL),
-        Golden(truth=("", "1 1"), predicted=("", ""), score=0.0, parameters={**_SMALL, "empty": 0}),
-        Golden(truth=("0 1",), predicted=("0 1 5 1",), score=0.5, parameters={**_SMALL, "start": 0, "order": "row"}),
+        Golden(truth=("", "1 1"), predicted=("", ""), score=0.5, parameters=SMALL),
+        Golden(truth=("", "1 1"), predicted=("", ""), score=0.0, parameters={**SMALL, "empty": 0}),
+        Golden(truth=("0 1",), predicted=("0 1 5 1",), score=0.5, parameters={**SMALL, "start": 0, "order": "row"}),
     ),
-    trial=_TRIAL,
+    trial=TRIAL,
     check=check_masks,
     aliases={"mask_iou": {}, "mask_jaccard": {}, "iou_global": {"average": "global"}},
 )
@@ -175,7 +164,7 @@ def iou(
             truth=("3 4",),
             predicted=("1 4",),
             score=0.5,
-            parameters={**_SIZES, "beta": 0.5, "order": "row"},
+            parameters={**SIZES, "beta": 0.5, "order": "row"},
             answers={"height": (4,), "width": (4,)},
             note="Precision and recall are both 1/2.",
         ),
@@ -195,11 +184,11 @@ def iou(
             parameters={"shape": "4x4", "average": "mean"},
         ),
         Golden(truth=("1 4", "1 1"), predicted=("1 1", "1 1"), score=4 / 7, parameters={"shape": "4x4"}),
-        Golden(truth=("",), predicted=("",), score=1.0, parameters=_SMALL),
-        Golden(truth=("",), predicted=("",), score=0.0, parameters={**_SMALL, "empty": 0}),
-        Golden(truth=("",), predicted=("0 1",), score=0.0, parameters={**_SMALL, "start": 0}),
+        Golden(truth=("",), predicted=("",), score=1.0, parameters=SMALL),
+        Golden(truth=("",), predicted=("",), score=0.0, parameters={**SMALL, "empty": 0}),
+        Golden(truth=("",), predicted=("0 1",), score=0.0, parameters={**SMALL, "start": 0}),
     ),
-    trial=_TRIAL,
+    trial=TRIAL,
     check=check_masks,
     aliases={"f0.5_pixels": {"beta": 0.5, "order": "row", "average": "mean"}},
 )

@@ -46,6 +46,8 @@ def metric(
     check: Callable[..., Iterable[tuple[int, str]]] | None = None,
     ordered_by: str = "",
     one_class: str = "",
+    alike: bool = True,
+    any_names: bool = False,
 ) -> Callable[[Callable[..., float]], Metric]:
     """Register the decorated function as the metric of its name; its docstring's first line describes it.
 
@@ -78,6 +80,8 @@ def metric(
             prediction of the wrong form, with the reason in a few words ("an odd number of fields").
         ordered_by: The parameter that, where it is given, makes the order of the classes count.
         one_class: The metric that is meant where the target columns are the classes of one question.
+        alike: Whether true cells have the form of predicted ones.
+        any_names: Whether a predicted class may have any name, as a cluster has.
 
     Raises:
         UsageError: The name is taken.
@@ -103,6 +107,8 @@ def metric(
             check=check,
             ordered_by=ordered_by,
             one_class=one_class,
+            alike=alike,
+            any_names=any_names,
         )
         for name in (made.name, *made.aliases):
             if name in _METRICS or name in _ALIASES:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _OF_A_KIND = {"not_a_number", "not_an_integer", "out_of_range", "unknown_label"}
 """Problems that another kind of target would not have."""
-OTHER_FORM = ("boxes",)
-"""Families whose answers are written in another form than predictions: boxes are predicted with a confidence."""
 
 
 def need_file(path: Path, advice: str, *, plain: bool = False) -> None:
@@ -52,7 +50,6 @@ def by_answers(answers: Path, submission: Path, metric: Metric, told: Told) -> t
         PackError: The answers cannot be read as the metric needs them.
     """
     from openmle_env.graders.grader import Grader  # numpy
-    from openmle_env.graders.metric_words import family
 
     need_file(answers, "With --metric, the first argument is a file of answers.", plain=True)
     schema = answer_columns.schema(metric, answers, told)
@@ -75,14 +72,14 @@ def by_answers(answers: Path, submission: Path, metric: Metric, told: Told) -> t
         if not grader.looks[Part.ALL]:  # nothing was compared: it is the parameters by which predictions are read
             raise _wrong_parameters(metric, why[-1])
         result = replace(result, message=_undefined(result, metric, why[-1]))
-    if any(problem.code == "wrong_form" for problem in result.problems) and family(metric) in OTHER_FORM:
-        _need_boxes(metric, schema, loaded)
+    if not metric.alike and any(problem.code == "wrong_form" for problem in result.problems):
+        _need_own_form(metric, schema, loaded)
     warnings = [*result.warnings, *_advice(result, metric, schema, told, submission)]
     if advice := metric.advice(loaded.rows):
         warnings.append(advice)
     if told.rows and len(loaded.positions[Part.ALL]) == len(loaded.rows):
         warnings.append(f"Every row is scored: {told.rows!r} holds for all of them.")
-    if result.valid and "label" in metric.kinds and family(metric) != "clustering":  # clusters have any names
+    if result.valid and "label" in metric.kinds and not metric.any_names:
         warnings += _strangers(grader, submission)
     return replace(result, warnings=tuple(warnings)), grader.higher_is_better
 
@@ -102,13 +99,13 @@ def _advice(result: Grade, metric: Metric, schema: SubmissionSchema, told: Told,
 
 def _need_form(metric: Metric, schema: SubmissionSchema, loaded: Answers) -> None:
     """Refuse answers that break the metric's form, as the shape of images, before a submission is blamed for it."""
-    from openmle_env.graders.metric_words import family, settings
+    from openmle_env.graders.metric_words import settings
     from openmle_env.graders.rows import Rows
 
     truth = loaded.rows.take(loaded.positions[Part.ALL])
     targets = {target.name: target for target in schema.targets}
     alike = all(name in truth.columns and truth.columns[name].kind == one.kind for name, one in targets.items())
-    if not alike or family(metric) in OTHER_FORM:
+    if not alike or not metric.alike:
         return
     own = Rows(truth.id, truth.ids, targets, {name: truth.values[name] for name in targets})
     try:
@@ -124,8 +121,8 @@ def _need_form(metric: Metric, schema: SubmissionSchema, loaded: Answers) -> Non
         )
 
 
-def _need_boxes(metric: Metric, schema: SubmissionSchema, loaded: Answers) -> None:
-    """Refuse answers that break the form of answers, where predictions have another: compare them with no boxes."""
+def _need_own_form(metric: Metric, schema: SubmissionSchema, loaded: Answers) -> None:
+    """Refuse answers that break the form of answers, where predictions have another: compare them with empty cells."""
     import numpy as np  # heavy
 
     from openmle_env.graders.rows import Rows

@@ -11,11 +11,10 @@ import shlex
 import pytest
 
 from openmle_env.commands import answer_columns
-from openmle_env.commands.answer_grades import OTHER_FORM
 from openmle_env.graders import metrics
 from openmle_env.graders.metric_columns import replaces_targets
 from openmle_env.graders.metric_example import MAX_ROWS, as_csv, example
-from openmle_env.graders.metric_words import family, value
+from openmle_env.graders.metric_words import value
 from openmle_env.graders.rows import Rows
 
 
@@ -211,7 +210,7 @@ def test_the_answers_of_worked_examples_have_the_form_of_predictions_or_are_know
     for golden in metric.golden:
         used, truth, predicted = metric.example(golden)
         columns = predicted.columns
-        if family(metric) in OTHER_FORM or any(one not in truth.columns for one in columns):
+        if not metric.alike or any(one not in truth.columns for one in columns):
             continue
         own = Rows(truth.id, truth.ids, columns, {one: truth.values[one] for one in columns})
         assert not used.problems(own, truth), golden

@@ -16,8 +16,8 @@ from openmle_env.errors import PackError
 from openmle_env.graders.loading import table
 from openmle_env.graders.loading.cells import CellFault, canonical_id, convert
 from openmle_env.graders.loading.id_index import IdIndex
-from openmle_env.graders.loading.source import Refused
-from openmle_env.graders.loading.table import read_names, read_table
+from openmle_env.graders.loading.source import Refused, open_source
+from openmle_env.graders.loading.table import TextReader, read_table
 from openmle_env.graders.submission import Report, check
 from openmle_env.types import Column, ColumnKind, SubmissionSchema
 
@@ -134,6 +134,7 @@ def test_a_wrong_header_is_refused_before_the_rows_are_read(monkeypatch: pytest.
 
 def test_names_are_read_without_the_rows() -> None:
     content = b'\xef\xbb\xbf,id , y,\n"never closed\n'
-    assert read_names(content) == ("id", "y")
+    with open_source(content) as source:
+        assert TextReader(source).names == ("id", "y")
     with pytest.raises(Refused, match="never closed"):
         read_table(content)
