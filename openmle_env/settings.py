@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast, get_args
 
 from openmle_env.errors import UsageError, unknown_name
+from openmle_env.types import Warm
 
 PREFIX = "OPENMLE_"
-NAMES = ("home", "runs", "sandbox", "image")
+NAMES = ("home", "runs", "sandbox", "image", "warm", "runtime", "gpus", "gpu_sharing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,14 @@ class Settings:
     """Name of a sandbox backend, or ``auto``."""
     image: str
     """Image that the Docker backend runs; empty for the one of this environment, named by what it is made of."""
+    warm: Warm
+    """Where programs run (see `openmle_env.types.Warm`)."""
+    runtime: str
+    """The Docker engine's runtime for boxes, such as ``runsc``; empty for its default."""
+    gpus: str
+    """The devices that programs may be given: ``all``, ``none``, or uuids with commas between them."""
+    gpu_sharing: int
+    """How many programs may have one device at the same time."""
 
 
 def load() -> Settings:
@@ -42,7 +52,23 @@ def load() -> Settings:
         runs=whole_path(values.get("runs", "openmle_runs"), remedy="Set OPENMLE_RUNS to a whole path."),
         sandbox=values.get("sandbox", "auto"),
         image=values.get("image", ""),
+        warm=_warm(values.get("warm", "single")),
+        runtime=values.get("runtime", ""),
+        gpus=values.get("gpus", "all"),
+        gpu_sharing=_count("gpu_sharing", values.get("gpu_sharing", "1")),
     )
+
+
+def _warm(value: str) -> Warm:
+    if value not in get_args(Warm):
+        raise unknown_name("way to run programs", value, get_args(Warm), hint="Correct OPENMLE_WARM.")
+    return cast(Warm, value)
+
+
+def _count(name: str, value: str) -> int:
+    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= 1000):
+        raise UsageError(f"{PREFIX}{name.upper()}={value!r} should be a whole number from 1 to 1,000.")
+    return int(value)
 
 
 def whole_path(path: Path | str, *, remedy: str) -> Path:

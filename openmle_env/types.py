@@ -102,6 +102,18 @@ _FEEDBACK_MODES = {
 }
 
 
+Warm = Literal["single", "forked", "off"]
+"""Where a program runs.
+
+``single``: in a box that has imported the libraries and waits; used once, thrown away, replaced in the background.
+``forked``: in one box per episode, forked from a process that has imported them, as a process and user of its own.
+``off``: in a box that is made for it.
+"""
+
+
+Box = Literal["fresh", "warm", "forked"]
+
+
 class Part(StrEnum):
     """A fixed part of the hidden answers: validation steers, test is opened once, all is both."""
 
@@ -147,15 +159,17 @@ class Limits:
     """KiB kept of each of stdout and stderr: half from the head, half from the tail."""
     artifact_mb: int = 64
     """The largest artifact, and the sum of all artifacts, that is read back."""
+    gpus: int = 0
+    """GPUs that the program gets, no other program's at the same time unless the setting ``gpu_sharing`` says so."""
 
     def __post_init__(self) -> None:
         from openmle_env.errors import UsageError  # errors imports Fault from here
 
         for item in fields(self):
             value = getattr(self, item.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
-                raise UsageError(f"Limit {item.name}={value!r} must be a positive number below 1e9.")
             least, most = _BOUNDS.get(item.name, (1, 1e9))
+            if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value or least == value == 0):
+                raise UsageError(f"Limit {item.name}={value!r} must be a positive number.")
             if not least <= value <= most:
                 raise UsageError(f"Limit {item.name}={value!r} must be from {least:,} to {most:,.0f}.")
 
@@ -167,6 +181,7 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "processes": (1, 4_000_000),  # the most that Linux can number
     "open_files": (16, 1 << 20),  # the most that Linux gives unless told otherwise
     "inodes": (16, 1e9),
+    "gpus": (0, 64),
 }
 """The least and most of a limit; less than a unit would be none at all to the kernel, which reads 0 as no limit."""
 
@@ -183,6 +198,11 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
     """Extra environment variables of the program. Never secrets."""
+    modules: tuple[str, ...] | None = None
+    """What is imported before the program starts, in a box that waits for jobs like this one (see `Warm`); one that
+    cannot be imported is left to the program. None: no box waits, this job gets one of its own."""
+    session: str = ""
+    """Jobs of one agent's episode: only those may share a box (see `Warm`, ``forked``). Empty: none may."""
 
 
 class ArtifactState(StrEnum):
@@ -233,6 +253,14 @@ class Execution:
     notes: tuple[str, ...] = ()
     """What was cut or could not be confined, in words."""
     backend: str = ""
+    box: Box = "fresh"
+    """What it ran in: a box made for it, one that was ``warm``, or a process ``forked`` in its episode's box."""
+    disk_mb: float | None = None
+    """What lay in the writable folders when the program ended, in MiB."""
+    files: int | None = None
+    """Files and folders in the writable folders when the program ended."""
+    gpus: tuple[str, ...] = ()
+    """Devices that the program was given, by their uuid."""
 
     @property
     def submission(self) -> Artifact:

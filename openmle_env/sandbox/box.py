@@ -14,6 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol, Self
 
+from openmle_env import settings
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox.channel import (
     MAX_NAME,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from openmle_env.sandbox.protocol import Confinement
-    from openmle_env.types import Execution, Job
+    from openmle_env.types import Execution, Job, Warm
 
 SUPERVISOR = (PYTHON, "-I", "-S", f"{INSIDE}/supervisor.py")
 """The command of a box."""
@@ -115,7 +116,8 @@ class BoxSandbox(ABC):
 
     name: str
 
-    def __init__(self) -> None:
+    def __init__(self, warm: Warm | None = None) -> None:
+        self.warm = warm or settings.load().warm
         self._lock = threading.Condition()
         self._boxes: set[Box] = set()
         self._closed = False
@@ -211,6 +213,12 @@ class BoxSandbox(ABC):
     async def arun(self, job: Job, *, cancel: CancelToken | None = None) -> Execution:
         """`run` in a thread of its own; cancelling the task kills the box and waits until it is gone."""
         return await run_in_thread(self, job, cancel)
+
+    def warm_up(self, job: Job) -> None:
+        """See `Sandbox.warm_up`."""
+
+    def end_session(self, session: str) -> None:
+        """See `Sandbox.end_session`."""
 
     def close(self) -> None:
         """Kill every running box and wait until it is gone; idempotent. These runs and later ones are ``cancelled``."""

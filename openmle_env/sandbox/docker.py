@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from docker import DockerClient
 
-    from openmle_env.types import Job, Limits
+    from openmle_env.types import Job, Limits, Warm
 
 _SUPERVISED = {f"{INSIDE}/{name}": Path(__file__).with_name("inside") / name for name in ("supervisor.py", "child.py")}
 """What is mounted beside a job's inputs."""
@@ -55,9 +55,9 @@ class DockerSandbox(BoxSandbox):
 
     name = "docker"
 
-    def __init__(self, image: str | None = None) -> None:
+    def __init__(self, image: str | None = None, *, warm: Warm | None = None) -> None:
         """Use this image, or that of the settings, or else the one of this environment (see `images.chosen`)."""
-        super().__init__()
+        super().__init__(warm)
         self.image = images.chosen(image)
         self._info: dict[str, Any] | None = None
 

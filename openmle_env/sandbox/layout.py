@@ -8,3 +8,11 @@ PYTHON = f"{VENV}/bin/python"
 """The interpreter that programs and the supervisor run on."""
 USER = 10001
 """User and group of everything in a box."""
+
+OF_A_MODULE = {
+    "sklearn": (
+        *("sklearn", "sklearn.compose", "sklearn.ensemble", "sklearn.impute", "sklearn.linear_model"),
+        *("sklearn.metrics", "sklearn.model_selection", "sklearn.pipeline", "sklearn.preprocessing"),
+    ),
+}
+"""What is imported with a library that imports little by itself."""

@@ -87,6 +87,14 @@ class Sandbox(Protocol):
         """`run` for asynchronous callers; cancelling the task kills the box."""
         ...
 
+    def warm_up(self, job: Job) -> None:
+        """Have a box wait for jobs like this one, in the background; does nothing where none can wait. Never raises."""
+        ...
+
+    def end_session(self, session: str) -> None:
+        """The box of a session (see `Job`) is not needed any more; idempotent."""
+        ...
+
     def close(self) -> None:
         """Kill what runs and give everything back, within 5 seconds; idempotent."""
         ...

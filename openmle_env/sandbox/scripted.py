@@ -58,6 +58,12 @@ class ScriptedSandbox:
         """`run` in a thread of its own."""
         return await run_in_thread(self, job, cancel)
 
+    def warm_up(self, job: Job) -> None:
+        """Nothing has to wait."""
+
+    def end_session(self, session: str) -> None:
+        """There are no boxes."""
+
     def close(self) -> None:
         """End the runs that sleep."""
         self._closed.set()

@@ -14,6 +14,7 @@ from openmle_env.errors import OpenMLEError, SandboxUnavailableError, unknown_na
 
 if TYPE_CHECKING:
     from openmle_env.sandbox.protocol import Sandbox
+    from openmle_env.types import Warm
 
 NAMES = ("docker", "bubblewrap", "scripted")
 
@@ -30,13 +31,14 @@ class BackendReport:
     """What to do where it is not usable."""
 
 
-def create(name: str = "auto", *, image: str | None = None) -> Sandbox:
+def create(name: str = "auto", *, image: str | None = None, warm: Warm | None = None) -> Sandbox:
     """Make a sandbox.
 
     Args:
         name: ``docker``, ``bubblewrap``, ``scripted``, or ``auto``: Docker where an engine answers and the image
             exists, else bubblewrap.
         image: The image for Docker; that of the settings by default.
+        warm: Where programs run (see `openmle_env.types.Warm`); that of the settings by default.
 
     Raises:
         UnknownNameError: There is no such backend.
@@ -48,14 +50,14 @@ def create(name: str = "auto", *, image: str | None = None) -> Sandbox:
             reports.append(bubblewrap_report())
         if not reports[-1].usable:
             raise SandboxUnavailableError("No sandbox works on this machine.\n" + "\n".join(map(_sentence, reports)))
-        return _make(reports[-1].name, image)
+        return _make(reports[-1].name, image, warm)
     if name not in NAMES:
         raise unknown_name("sandbox", name, ("auto", *NAMES))
     if name != "scripted":
         report = docker_report(image) if name == "docker" else bubblewrap_report()
         if not report.usable:
             raise SandboxUnavailableError(_sentence(report))
-    return _make(name, image)
+    return _make(name, image, warm)
 
 
 def survey() -> list[BackendReport]:
@@ -67,16 +69,16 @@ def _sentence(report: BackendReport) -> str:
     return f"{report.name}: {report.reason} {report.remedy}".rstrip()
 
 
-def _make(name: str, image: str | None) -> Sandbox:
+def _make(name: str, image: str | None, warm: Warm | None) -> Sandbox:
     # Imported here: neither backend's libraries may cost those who use the other.
     if name == "docker":
         from openmle_env.sandbox.docker import DockerSandbox
 
-        return DockerSandbox(image)
+        return DockerSandbox(image, warm=warm)
     if name == "bubblewrap":
         from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 
-        return BubblewrapSandbox()
+        return BubblewrapSandbox(warm=warm)
     from openmle_env.sandbox.scripted import ScriptedSandbox
 
     return ScriptedSandbox()
@@ -135,7 +137,7 @@ def bubblewrap_report() -> BackendReport:
     except OpenMLEError as error:
         return _unusable("bubblewrap", str(error))
     try:
-        result = BubblewrapSandbox().run(Job(program="pass", collect=()))
+        result = BubblewrapSandbox(warm="off").run(Job(program="pass", collect=()))
     except OpenMLEError as error:
         return BackendReport(
             name="bubblewrap", usable=False, reason=str(error), remedy=namespace_remedy(Path("/proc/sys"))
