@@ -168,14 +168,14 @@ class Limits:
         for item in fields(self):
             value = getattr(self, item.name)
             least, most = _BOUNDS.get(item.name, (1, 1e9))
-            if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value or least == value == 0):
-                raise UsageError(f"Limit {item.name}={value!r} must be a positive number.")
-            if not least <= value <= most:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < 1e9 or least == 0):
+                raise UsageError(f"Limit {item.name}={value!r} must be a positive number below 1e9.")
+            if not least <= value <= most or (item.name == "gpus" and value != int(value)):
                 raise UsageError(f"Limit {item.name}={value!r} must be from {least:,} to {most:,.0f}.")
 
 
 _BOUNDS: dict[str, tuple[float, float]] = {
-    "wall_seconds": (0, 1e9),
+    "wall_seconds": (1e-9, 1e9),
     "memory_mb": (32, 1e9),  # what an interpreter and its supervisor need
     "cpus": (0.01, 1e6),  # with less, a box would not be ready in time
     "processes": (1, 4_000_000),  # the most that Linux can number

@@ -25,7 +25,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     state = {"docker": True, "bubblewrap": True}
     monkeypatch.setattr(select, "docker_report", lambda image: report("docker", state["docker"]))
     monkeypatch.setattr(select, "bubblewrap_report", lambda: report("bubblewrap", state["bubblewrap"]))
-    monkeypatch.setattr(select, "_make", lambda name, image: f"{name} {image}")
+    monkeypatch.setattr(select, "_make", lambda name, image, _warm: f"{name} {image}")
     return state
 
 
