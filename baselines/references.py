@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError, SandboxUnavailableError
+from openmle_env.printable import printable
 from openmle_env.types import Fault, Job, Part, program_sha256
 
 if TYPE_CHECKING:
@@ -118,5 +119,7 @@ def _run(task: Task, sandbox: Sandbox, program: str, name: str) -> Execution:
     if execution.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"{task.spec.slug}: {name} could not be run: {execution.reason}")
     if execution.exit_code != 0:
-        raise PackError(f"{task.spec.slug}: {name} failed: {execution.reason}\n{execution.stderr[-2000:]}".rstrip())
+        raise PackError(
+            f"{task.spec.slug}: {name} failed: {execution.reason}\n{printable(execution.stderr[-2000:])}".rstrip()
+        )
     return execution

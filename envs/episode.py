@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from openmle_env.envs import runner
+from openmle_env.envs.deadline import BOX_SECONDS, Deadline
 from openmle_env.envs.observation import render_feedback
 from openmle_env.envs.rewards import step_reward
+from openmle_env.errors import InfrastructureError
 from openmle_env.sandbox.protocol import CancelToken
 from openmle_env.types import Execution, Fault, Job, Outcome, Part, ResultStatus, program_sha256
 
@@ -69,6 +73,10 @@ class Episode:
     """The first outcome with the best validation score."""
     over: bool = False
     final: FinalResult | None = None
+    session: str = field(default_factory=lambda: uuid4().hex)
+    """Names what programs of this episode may share with one another, and with no other (`openmle_env.types.Job`)."""
+    waited: float = 0.0
+    """Seconds in which programs waited for what others held, which are not the agent's."""
     looks_before: Mapping[Part, int] = field(init=False)
     """Looks of earlier episodes with the same grader."""
 
@@ -78,7 +86,7 @@ class Episode:
     @property
     def seconds_left(self) -> float:
         """Seconds until the time budget is spent; negative after that."""
-        return self.started + self.spec.seconds - time.monotonic()
+        return self.started + self.waited + self.spec.seconds - time.monotonic()
 
     @property
     def programs_left(self) -> int:
@@ -95,25 +103,51 @@ class Episode:
         """The best validation score, or None."""
         return self.best.score if self.best else None
 
+    def warm_up(self) -> None:
+        """Have a box wait for the first program, where boxes wait."""
+        self.sandbox.warm_up(self._job("pass", self.spec.limits.wall_seconds))
+
+    def end_session(self) -> None:
+        """What the programs of this episode shared is not needed any more; any number of times, within 5 seconds."""
+
+        def end() -> None:
+            with suppress(InfrastructureError):  # an engine that does not answer has its own way to be rid of boxes
+                self.sandbox.end_session(self.session)
+
+        with Deadline(0.0, CancelToken()) as deadline:
+            deadline.call(end)
+
     def submit(self, program: str) -> Outcome:
         """Run and grade one program; never raises for what it does.
+
+        It takes no longer than the program may, `BOX_SECONDS` and what the metric may, by this machine's clock. What is
+        not over then has status ``sandbox_unconfirmed``.
 
         Raises:
             UsageError: The sandbox finds the job impossible, for instance since the task's data was removed.
         """
         digest = program_sha256(program)
-        execution = self._execute(program)
+        seconds_left = self.seconds_left
         grade = None
-        if execution.status is ResultStatus.SUCCESS:
-            grade = runner.grade(
-                self.grader, execution.submission, Part.VALIDATION, program_sha256=digest, cancel=self.cancel
-            )
+        if seconds_left <= 0:
+            reason = f"The {self.spec.seconds:g} seconds of the episode were spent before the program was submitted."
+            execution = Execution(status=ResultStatus.TIMEOUT, reason=reason, backend=self.sandbox.name)
+        else:
+            job = self._job(program, min(self.spec.limits.wall_seconds, seconds_left))
+            with Deadline(job.limits.wall_seconds + BOX_SECONDS, self.cancel) as deadline:
+                execution = runner.execute(self.sandbox, job, deadline=deadline, seconds=seconds_left)
+                if execution.status is ResultStatus.SUCCESS:
+                    deadline.extend(self._grading_seconds)
+                    grade = runner.grade(
+                        self.grader, execution.submission, Part.VALIDATION, program_sha256=digest, deadline=deadline
+                    )
+            self.waited += deadline.cancel.waited
         outcome = self._judge(execution, grade, digest)
         self.outcomes.append(outcome)
         return outcome
 
     def finish(self, choice: int | None = None) -> FinalResult | None:
-        """End the episode: grade one program on the test part, once.
+        """End the episode: grade one program on the test part, once, within `BOX_SECONDS` and what the metric may take.
 
         Args:
             choice: Number of the program that the agent selects. Without one, or where that program has no score, the
@@ -123,17 +157,19 @@ class Episode:
             The result, the same at each call; None where the episode was cancelled.
         """
         self.over = True
+        self.end_session()
         if self.final is None and not self.cancel.cancelled:
             selected, note = self._select(choice)
             grade = None
             if selected is not None:
-                grade = runner.grade(
-                    self.grader,
-                    selected.execution.submission,
-                    Part.TEST,
-                    program_sha256=selected.program_sha256,
-                    cancel=self.cancel,
-                )
+                with Deadline(BOX_SECONDS + self._grading_seconds, self.cancel) as deadline:
+                    grade = runner.grade(
+                        self.grader,
+                        selected.execution.submission,
+                        Part.TEST,
+                        program_sha256=selected.program_sha256,
+                        deadline=deadline,
+                    )
             self.final = FinalResult(
                 selected=selected.index if selected else None,
                 validation_score=selected.score if selected else None,
@@ -143,18 +179,18 @@ class Episode:
             )
         return self.final
 
-    def _execute(self, program: str) -> Execution:
-        seconds_left = self.seconds_left
-        if seconds_left <= 0:
-            reason = f"The {self.spec.seconds:g} seconds of the episode were spent before the program was submitted."
-            return Execution(status=ResultStatus.TIMEOUT, reason=reason, backend=self.sandbox.name)
-        wall_seconds = min(self.spec.limits.wall_seconds, seconds_left)
-        job = Job(
+    @property
+    def _grading_seconds(self) -> float:
+        return self.task.pack.config.metric.seconds
+
+    def _job(self, program: str, wall_seconds: float) -> Job:
+        return Job(
             program=program,
             inputs={"/data": self.task.public},
             limits=replace(self.spec.limits, wall_seconds=wall_seconds),
+            modules=self.spec.warm,
+            session=self.session,
         )
-        return runner.execute(self.sandbox, job, cancel=self.cancel, seconds=seconds_left)
 
     def _judge(self, execution: Execution, grade: Grade | None, digest: str) -> Outcome:
         """Make the outcome, and keep it as the best where it is."""
@@ -190,6 +226,7 @@ class Episode:
                 best=best,
                 higher_is_better=self.spec.higher_is_better,
                 feedback=self.feedback,
+                limits=self.spec.limits,
             ),
         )
         if leads:

@@ -8,10 +8,11 @@ import numpy as np
 from gymnasium import spaces
 
 from openmle_env.envs.spaces import UnicodeText
+from openmle_env.printable import printable
 from openmle_env.types import MAX_PROGRAM_CHARACTERS, ResultStatus
 
 if TYPE_CHECKING:
-    from openmle_env.types import Execution, Feedback, Grade
+    from openmle_env.types import Execution, Feedback, Grade, Limits
 
 MAX_TEXT_CHARACTERS = 100_000
 """The longest specification or feedback; the middle of a longer one is left out, and says so."""
@@ -19,6 +20,11 @@ MAX_TEXT_CHARACTERS = 100_000
 MAX_SCORE = 1e18
 MAX_SECONDS = 1e9
 MAX_PROGRAMS = 1_000_000
+
+NEAR = 0.5
+"""From which share of a limit on an agent is told how much of it was used."""
+LONG_SECONDS = 10.0
+"""From how long a run on it matters whether a program computed or waited."""
 
 STATUSES: tuple[ResultStatus | None, ...] = (None, *ResultStatus)
 """What the numbers of the observation ``status`` stand for; 0 is None, no program yet."""
@@ -105,8 +111,11 @@ def render_feedback(
     best: tuple[int, float] | None,
     higher_is_better: bool,
     feedback: Feedback,
+    limits: Limits,
 ) -> str:
     """Render what an agent is told of its program, in plain text, within the bounds of the space.
+
+    What the program wrote may hold anything; it is shown so that it steers no terminal (see `printable`).
 
     Args:
         index: Number of the program, from 1.
@@ -116,6 +125,7 @@ def render_feedback(
         best: Number and validation score of the best program so far, this one included.
         higher_is_better: Direction of the metric.
         feedback: How much is told.
+        limits: What the program was allowed; memory and disk are told where they come near.
     """
     lines = [f"Program {index}: {shown_status(status, execution, feedback)}"]
     if execution.reason:
@@ -129,13 +139,27 @@ def render_feedback(
         lines.append(f"Best so far: {best[1]:.6g} (program {best[0]})")
     if execution.exit_code not in (None, 0):
         lines.append(f"Exit code: {execution.exit_code}")
-    if execution.wall_seconds:
-        lines.append(f"Run time: {execution.wall_seconds:.1f} s")
+    lines.extend(_used(execution, limits))
     lines.extend(f"Note: {note}" for note in execution.notes)
     for name, text in (("stdout", execution.stdout), ("stderr", execution.stderr)):
         if text.strip():
             lines.extend((f"--- {name}", text.rstrip()))
-    return bounded("\n".join(lines))
+    return bounded(printable("\n".join(lines)))
+
+
+def _used(execution: Execution, limits: Limits) -> list[str]:
+    lines = []
+    if execution.wall_seconds:
+        cpu = execution.cpu_seconds
+        of_it = f", {cpu:.1f} s of CPU time" if cpu and execution.wall_seconds >= LONG_SECONDS else ""
+        lines.append(f"Run time: {execution.wall_seconds:.1f} s{of_it}")
+    peak = execution.peak_memory_mb
+    if peak is not None and peak >= NEAR * limits.memory_mb:
+        lines.append(f"Memory: up to {peak:,.0f} of {limits.memory_mb:,} MiB")
+    disk, files = execution.disk_mb or 0.0, execution.files or 0
+    if disk >= NEAR * min(limits.work_mb, limits.output_mb) or files >= NEAR * limits.inodes:
+        lines.append(f"Left in the writable folders: {disk:,.0f} MiB in {files:,} files")
+    return lines
 
 
 def _may_explain(grade: Grade, feedback: Feedback) -> bool:

@@ -14,7 +14,7 @@ from openmle_env.envs.rewards import Reward
 from openmle_env.errors import UsageError, unknown_name
 from openmle_env.sandbox import select
 from openmle_env.sandbox.protocol import Sandbox
-from openmle_env.types import Feedback, Limits
+from openmle_env.types import Feedback, Limits, Warm
 
 if TYPE_CHECKING:
     from openmle_env.types import TaskSpec
@@ -30,6 +30,8 @@ class Options:
     """Name of a built-in task, or path of a pack."""
     sandbox: str | Sandbox = "auto"
     """Name of a backend, or one that its owner closes."""
+    warm: Warm | None = None
+    """Where programs run; None is what the setting says, or the sandbox that was given."""
     feedback: Feedback = "validation"
     """How much the agent is told."""
     reward: Reward = "normalized"
@@ -54,6 +56,8 @@ class Options:
             raise UsageError(f"sandbox={self.sandbox!r} should be the name of a sandbox, such as 'auto', or a sandbox.")
         if isinstance(self.sandbox, str):
             _check_choice("sandbox", self.sandbox, ("auto", *select.NAMES))
+        if self.warm is not None:
+            self._check_warm()
         _check_choice("feedback", self.feedback, get_args(Feedback))
         _check_choice("reward", self.reward, get_args(Reward))
         if self.render_mode is not None:
@@ -73,6 +77,15 @@ class Options:
             seconds=spec.seconds if self.seconds is None else float(self.seconds),
             limits=spec.limits if self.limits is None else self._limits(spec.limits),
         )
+
+    def _check_warm(self) -> None:
+        _check_choice("warm", self.warm, get_args(Warm))
+        given = None if isinstance(self.sandbox, str) else getattr(self.sandbox, "warm", "off")
+        if given not in {None, self.warm}:
+            raise UsageError(
+                f"warm={self.warm!r} is for a sandbox that the environment makes, and the one that it was given has "
+                f"warm={given!r}. Leave it out, or make the sandbox so: select.create(..., warm={self.warm!r})."
+            )
 
     def _limits(self, base: Limits) -> Limits:
         if isinstance(self.limits, Limits):

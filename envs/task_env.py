@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from openmle_env.graders.grader import Grader
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.lookup import Pack, Task
-    from openmle_env.types import Feedback, Limits, Outcome, TaskSpec
+    from openmle_env.types import Feedback, Limits, Outcome, TaskSpec, Warm
 
 __all__ = ["FINISH", "FinalResult", "TaskEnv"]
 
@@ -48,8 +48,9 @@ class TaskEnv(gymnasium.Env[Observation, str]):
     be scored as the agent's, and the floats ``validation_score``, ``best_score``, ``wall_seconds`` and ``test_score``,
     each left out where it has no value. With a reward that is made of a place, ``medal`` or ``rank``, it also holds
     the floats ``validation_human_rank`` and ``validation_any_medal``: the place of the validation score, which that
-    reward tells anyway. Where the task has a leaderboard, the last step's also holds the floats
-    ``human_rank`` (share of the teams that the test score beats) and ``any_medal`` (1 or 0); ``final.place`` says more.
+    reward tells anyway. After a program that was given GPUs it holds their uuids, ``gpus``. Where the task has a
+    leaderboard, the last step's also holds the floats ``human_rank`` (share of the teams that the test score beats) and
+    ``any_medal`` (1 or 0); ``final.place`` says more.
 
     The first `reset` starts the sandbox and prepares the task; making an environment starts nothing.
 
@@ -57,6 +58,8 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         task: Name of a built-in task, or path of a task pack.
         sandbox: Name of a backend (``auto``, ``docker``, ``bubblewrap``, ``scripted``), or a sandbox to share, which
             its owner closes. ``auto`` is what the setting ``OPENMLE_SANDBOX`` says, or the first that works.
+        warm: Where programs run: ``single``, ``forked`` or ``off`` (see `openmle_env.types.Warm`); what the setting
+            ``OPENMLE_WARM`` says where left out, or the given sandbox.
         feedback: What the agent is told: ``validation`` (score and validity), ``validity`` (no score) or ``none``
             (only how the program ran). It governs the score fields of the observation too, but not the reward.
         reward: ``normalized``, ``score``, ``improvement``, ``medal`` or ``rank`` (see
@@ -81,6 +84,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         task: str | Path = "titanic",
         *,
         sandbox: str | Sandbox = "auto",
+        warm: Warm | None = None,
         feedback: Feedback = "validation",
         reward: Reward = "normalized",
         programs: int | None = None,
@@ -93,6 +97,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         self.options = Options(
             task=task,
             sandbox=sandbox,
+            warm=warm,
             feedback=feedback,
             reward=reward,
             programs=programs,
@@ -175,7 +180,12 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         with self._lock:
             if self._closed:
                 raise _closed_error()
-            self._episode = episode
+            last, self._episode = self._episode, episode
+        if last is not None:
+            last.end_session()
+        episode.warm_up()
+        if not self.running:  # closed meanwhile, by another thread
+            episode.end_session()
         return self._observe(episode), {}
 
     def step(self, action: str) -> tuple[Observation, float, bool, bool, Info]:
@@ -214,7 +224,9 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             episode = self._episode
         if episode is not None:
             episode.cancel.cancel()
-        if sandbox is not None:
+        if sandbox is not None and sandbox is self.options.sandbox and episode is not None:
+            episode.end_session()
+        elif sandbox is not None:
             self._give_back(sandbox)
 
     def cheat(self) -> str:
@@ -240,6 +252,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             "metric": task.metric,
             "higher_is_better": task.higher_is_better,
             "sandbox": sandbox.name if sandbox else None,
+            "warm": getattr(sandbox, "warm", None) if sandbox else self.options.warm,
             "confinement": asdict(sandbox.confinement()) if sandbox else None,
             "settings": {
                 "feedback": self.options.feedback,
@@ -269,7 +282,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         wanted = self.options.sandbox
         if wanted == "auto":
             wanted = settings.load().sandbox
-        sandbox = select.create(wanted) if isinstance(wanted, str) else wanted
+        sandbox = select.create(wanted, warm=self.options.warm) if isinstance(wanted, str) else wanted
         if not self._adopt(sandbox):
             self._give_back(sandbox)
             raise _closed_error()
@@ -313,6 +326,8 @@ def _info(episode: Episode, outcome: Outcome | None, final: FinalResult | None) 
     if outcome is not None:
         info["outcome"] = outcome
         numbers |= {"validation_score": outcome.score, "wall_seconds": outcome.execution.wall_seconds}
+        if outcome.execution.gpus:
+            info["gpus"] = outcome.execution.gpus
         if episode.reward in OF_A_BOARD and episode.leaderboard is not None and outcome.score is not None:
             place = episode.leaderboard.place(outcome.score)
             numbers["validation_human_rank"] = place.human_rank

@@ -79,7 +79,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") 
     close = [folded[match] for match in matches[:3]]
     if close:
         tail = f" Did you mean {' or '.join(repr(match) for match in close)}?"
-    elif len(names) <= 12:
+    elif len(names) <= 16:
         tail = f" Known: {', '.join(names) or 'none'}."
     else:
         tail = ""

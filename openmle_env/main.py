@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from openmle_env import settings
-from openmle_env.commands import doctor, grade, metrics, prepare, run, tasks
-from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, INTERRUPTED, WRONG_USE, emit, plain
+from openmle_env.commands import doctor, grade, metrics, prepare, run, sandbox, tasks
+from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, INTERRUPTED, WRONG_USE, emit
 from openmle_env.errors import OpenMLEError, UsageError
+from openmle_env.printable import printable
 from openmle_env.types import Fault
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ app.command("run")(run.run)
 app.command("grade")(grade.grade)
 app.command("metrics")(metrics.metrics)
 app.command("doctor")(doctor.doctor)
+app.add_typer(sandbox.app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -66,7 +68,7 @@ def _openmle(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
     for message in settings.unknown():
-        sys.stderr.write(f"openmle: {plain(message)}\n")
+        sys.stderr.write(f"openmle: {printable(message)}\n")
 
 
 def invoke(arguments: Sequence[str]) -> int:
@@ -118,7 +120,7 @@ def _wrong_use(error: typer.TyperException) -> str:
 
 def _fail(arguments: Sequence[str], kind: str, message: str, fault: Fault, code: int) -> int:
     with contextlib.suppress(OSError):  # what cannot be told is not told; the exit code says it still
-        sys.stderr.write(f"openmle: {plain(message)}\n")
+        sys.stderr.write(f"openmle: {printable(message)}\n")
     if "--json" in arguments:
         with contextlib.suppress(OSError):
             emit({"error": {"kind": kind, "message": message, "fault": fault.value}})

@@ -83,14 +83,30 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
+def left() -> list[Path]:
+    """The folders that killed processes left, for people; `sweep` removes them."""
+    root = settings.load().home / NAME
+    try:
+        with _locked(root):
+            return [folder for folder, _ in _ownerless(root)]
+    except OSError:
+        return []
+
+
 def _remove_left(root: Path) -> None:
     """Remove the folders whose owners are dead."""
+    for folder, _ in _ownerless(root):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ownerless(root: Path) -> Iterator[tuple[Path, int]]:
+    """The folders whose owners are dead, each with a descriptor that locks it until the next one is asked for."""
     own = f"{machine()}-"
-    for left in root.iterdir():
+    for folder in root.iterdir():
         try:
-            if not left.name.startswith(own) and time.time() - left.stat().st_mtime < FOREIGN_SECONDS:
+            if not folder.name.startswith(own) and time.time() - folder.stat().st_mtime < FOREIGN_SECONDS:
                 continue
-            descriptor = _open(left)
+            descriptor = _open(folder)
         except OSError:
             continue  # just removed by its owner, or none of ours
         try:
@@ -98,6 +114,6 @@ def _remove_left(root: Path) -> None:
         except BlockingIOError:
             continue  # its owner lives
         else:
-            shutil.rmtree(left, ignore_errors=True)
+            yield folder, descriptor
         finally:
             os.close(descriptor)

@@ -422,6 +422,8 @@ class TaskSpec:
     """Scores that give reward 0 and 1; the first is the worse one, whatever the metric's direction."""
     modules: tuple[str, ...] = ("numpy", "pandas", "sklearn")
     """Libraries that programs may import."""
+    warm: tuple[str, ...] = ("numpy", "pandas", "sklearn")
+    """What a box that waits has imported (see `Warm`)."""
     metric_parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Parameters of a metric of ours that are not left at their defaults, in their types."""
     metric_description: str = ""

@@ -27,6 +27,7 @@ from openmle_env.errors import PackError, SandboxUnavailableError
 from openmle_env.graders.loading.cells import NUMBER, canonical_id
 from openmle_env.graders.loading.source import MAX_TASK_BYTES, Refused, read_bytes
 from openmle_env.graders.loading.table import Table, read_table
+from openmle_env.printable import printable
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.gold import gold_submission
 from openmle_env.task_registry.grading import leaderboard, make_grader
@@ -134,7 +135,7 @@ def _worded(pack: Pack, said: list[str], *, show_trace: bool) -> Iterator[None]:
         yield
     except PackError as error:
         lines = said[-1].strip().splitlines() if said else []
-        trace = "".join(f"\n  {line}" for line in lines[-MAX_TRACE_LINES:])
+        trace = "".join(f"\n  {printable(line)}" for line in lines[-MAX_TRACE_LINES:])
         if lines and not show_trace:
             trace = f"\nTo see what the metric said: openmle prepare {pack.address}"
         raise PackError(f"{pack.slug}: {error}{trace}\nThe pack is in {pack.root}.") from error

@@ -6,6 +6,7 @@ what is left out is inferred when the pack is prepared (see `openmle_env.task_re
 
 from __future__ import annotations
 
+import keyword
 import math
 import re
 from pathlib import PurePosixPath
@@ -53,6 +54,12 @@ def _is_inside(value: str) -> str:
     return str(path)
 
 
+def _is_module(value: str) -> str:
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in value.split(".")):
+        raise ValueError("should be the name of a Python module, as in 'sklearn.linear_model'")
+    return value
+
+
 def _is_sha256(value: str) -> str:
     if not SHA256.fullmatch(value):
         raise ValueError("should be a SHA-256, 64 digits of 0-9 and a-f, as sha256sum prints it")
@@ -76,6 +83,7 @@ def _is_parameter(value: object) -> object:
 
 Slug = Annotated[str, AfterValidator(_is_slug)]
 InsidePath = Annotated[str, AfterValidator(_is_inside)]
+ModuleName = Annotated[str, AfterValidator(_is_module)]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(strict=True)]
@@ -322,12 +330,18 @@ class Preparation(Block):
 
 
 class Hardware(Block):
-    """What the task is meant for; shown on its card."""
+    """What the task is meant for."""
 
     gpus: Annotated[int, Field(strict=True, ge=0)] = 0
-    """Graphics processors that a program needs."""
+    """Graphics processors that a program gets, and without which the task cannot be played."""
     note: str = ""
-    """Anything else worth knowing."""
+    """Anything else worth knowing, for its card."""
+
+    @field_validator("gpus")
+    @classmethod
+    def _a_box_can_have_them(cls, value: int) -> int:
+        Limits(gpus=value)  # its own check says what is possible
+        return value
 
 
 class Rewards(Block):
@@ -402,6 +416,8 @@ class PackConfig(Block):
     """What one program may use: keys and units of `openmle_env.types.Limits`."""
     modules: tuple[str, ...] = ("numpy", "pandas", "sklearn")
     """Libraries that programs may count on."""
+    warm: tuple[ModuleName, ...] | None = None
+    """What a box that waits for a program has imported. Left out, it is what `modules` says; ``[]`` is nothing."""
     hardware: Hardware = Hardware()
     """What the task is meant for."""
     leaderboard: Board | None = None
@@ -438,5 +454,9 @@ class PackConfig(Block):
         return value
 
     def program_limits(self) -> Limits:
-        """The limits of one program."""
-        return Limits(**self.limits)  # type: ignore[arg-type]  # names and values were checked above
+        """The limits of one program, with the GPUs of `hardware` unless `limits` states another number."""
+        return Limits(**{"gpus": self.hardware.gpus, **self.limits})  # type: ignore[arg-type]  # checked above
+
+    def warm_modules(self) -> tuple[str, ...]:
+        """What a box that waits for a program has imported."""
+        return self.modules if self.warm is None else self.warm

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from openmle_env import scratch, settings
 from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError, UsageError
+from openmle_env.printable import printable
 from openmle_env.sandbox.channel import MAX_FILES
 from openmle_env.sandbox.scripted import ScriptedSandbox
 from openmle_env.task_registry import files
@@ -234,7 +235,7 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
     if execution.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"{pack.slug}: {PREPARE_SCRIPT} could not be run: {execution.reason}")
     if execution.status is not ResultStatus.SUCCESS:
-        tail = "\n".join(execution.stderr.strip().splitlines()[-MAX_ERROR_LINES:])
+        tail = printable("\n".join(execution.stderr.strip().splitlines()[-MAX_ERROR_LINES:]))
         raise PreparationError(
             f"{pack.slug}: {PREPARE_SCRIPT} failed ({execution.status.value}): {execution.reason}\n{tail}".rstrip()
         )
@@ -244,15 +245,16 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
             f"{pack.slug}: {PREPARE_SCRIPT} ended its process before prepare() returned, so what it wrote may be cut. "
             "Let it return; call neither sys.exit nor os._exit."
         )
-    for name, artifact in execution.artifacts.items():
+    for path, artifact in execution.artifacts.items():
+        name, detail = printable(path), printable(artifact.detail)
         if artifact.state is ArtifactState.NOT_A_FILE:
             raise PreparationError(
-                f"{pack.slug}: {PREPARE_SCRIPT} left {name}, which is {artifact.detail or 'no plain file'}. "
+                f"{pack.slug}: {PREPARE_SCRIPT} left {name}, which is {detail or 'no plain file'}. "
                 "Write plain files only."
             )
         if artifact.state is ArtifactState.TOO_LARGE:
             raise PreparationError(
-                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than is taken: {name} ({artifact.detail}). Write less, or "
+                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than is taken: {name} ({detail}). Write less, or "
                 f"raise preparation.disk_mb={allowed.disk_mb} in pack.yaml; at most {MAX_FILES:,} files are taken."
             )
     found = {name: artifact for name, artifact in execution.artifacts.items() if artifact.state is ArtifactState.OK}

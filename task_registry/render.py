@@ -141,8 +141,8 @@ def _budget(spec: TaskSpec) -> str:
 def _limits(limits: Limits) -> tuple[str, ...]:
     return (
         (
-            f"each program: {human_seconds(limits.wall_seconds)}, {limits.cpus:g} CPU, {limits.memory_mb:,} MiB of "
-            f"memory, {limits.processes:,} processes"
+            f"each program: {human_seconds(limits.wall_seconds)}, {limits.cpus:g} CPU, {_gpus(int(limits.gpus))}, "
+            f"{limits.memory_mb:,} MiB of memory, {limits.processes:,} processes"
         ),
         (
             f"`/work` and `/tmp`: {limits.work_mb:,} MiB each; `/output`: {limits.output_mb:,} MiB; "
@@ -227,9 +227,13 @@ def _split(pack: Pack) -> str:
 
 
 def _hardware(pack: Pack) -> str:
-    hardware = pack.config.hardware
-    gpus = f"{hardware.gpus} GPU{'' if hardware.gpus == 1 else 's'}" if hardware.gpus else "no GPU"
-    return f"{gpus}; {hardware.note}" if hardware.note else gpus
+    gpus = _gpus(int(pack.config.program_limits().gpus))
+    note = pack.config.hardware.note
+    return f"{gpus}; {note}" if note else gpus
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPU{'' if count == 1 else 's'}" if count else "no GPU"
 
 
 def _references(pack: Pack) -> list[str]:

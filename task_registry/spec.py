@@ -50,4 +50,5 @@ def build(pack: Pack, manifest: Manifest | None) -> TaskSpec:
         limits=config.program_limits(),
         reward_bounds=(rewards.worst, rewards.best),
         modules=config.modules,
+        warm=config.warm_modules(),
     )

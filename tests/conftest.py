@@ -85,9 +85,9 @@ def docker_engine(unavailable: Callable[[str], NoReturn]) -> None:
 @pytest.fixture(scope="session")
 def docker_image(docker_engine: None) -> str:
     """Name of the sandbox image, built here unless it is up to date."""
-    from openmle_env.sandbox import image
+    from openmle_env.sandbox import image, image_build
 
-    image.ensure()
+    image_build.ensure()
     return image.chosen()
 
 

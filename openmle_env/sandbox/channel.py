@@ -37,11 +37,19 @@ class ChannelClosed(Exception):  # noqa: N818  an event of the other side, not a
     """The box ended the stream."""
 
 
+class BoxRefusedError(ProtocolError):
+    """The supervisor says that its box must not be used."""
+
+
 class Transport(Protocol):
     """How bytes travel to and from a supervisor: a socket pair, or an engine's attached stream."""
 
     def send(self, data: bytes, timeout: float) -> None:
         """Send all of it. Raises TimeoutError, or OSError when the box is gone."""
+        ...
+
+    def is_quiet(self) -> bool:
+        """Whether the other end is open and has sent nothing that was not received."""
         ...
 
     def receive(self, timeout: float) -> bytes:
@@ -50,12 +58,20 @@ class Transport(Protocol):
 
 
 class Channel:
-    """Reads and writes frames over a transport. ``max_bytes`` bounds all that is ever read from the box."""
+    """Reads and writes frames over a transport. Before `allow` says more, little is read from the box."""
 
-    def __init__(self, transport: Transport, *, max_bytes: int) -> None:
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._buffer = bytearray()
+        self._bytes_left = MAX_FRAME
+
+    def allow(self, max_bytes: int) -> None:
+        """Bound what is read from the box from now on."""
         self._bytes_left = max_bytes
+
+    def has_ended(self) -> bool:
+        """Whether the box has said or ended something since its last frame; of one that is ready, that it is unfit."""
+        return bool(self._buffer) or not self._transport.is_quiet()
 
     def read_frame(self, deadline: float) -> tuple[bytes, bytes]:
         """The next frame's kind and payload.
@@ -177,6 +193,10 @@ class Final:
     processes_killed: int
     stdout_bytes: int
     stderr_bytes: int
+    disk_bytes: int | None = None
+    """What lay in the writable folders at the end; None where nobody counted."""
+    files: int | None = None
+    """Files and folders there."""
 
 
 @dataclass(slots=True)
@@ -202,6 +222,8 @@ def read_report(channel: Channel, job: Job, deadline: float) -> Report:
         report.failure = "deadline"
     except ChannelClosed:
         report.failure = "The box ended without its final report."
+    except BoxRefusedError as error:
+        report.failure = f"The box gave up: {error}."
     except ProtocolError as error:
         report.failure = f"The box broke the protocol: {error}."
     return report
@@ -239,7 +261,13 @@ def _collect(channel: Channel, job: Job, deadline: float, report: Report) -> Non
             report.final = _read_final(_read_json(payload))
             return
         else:
-            raise ProtocolError(f"an unknown frame {kind!r}")
+            raise _not_expected(kind, payload)
+
+
+def _not_expected(kind: bytes, payload: bytes) -> ProtocolError:
+    if kind == b"X":
+        return BoxRefusedError(payload[:1000].decode(errors="replace"))
+    return ProtocolError(f"an unknown frame {kind!r}")
 
 
 def _completed(artifact: Artifact, content: bytearray, expected: int) -> Artifact:
@@ -290,7 +318,14 @@ def _read_final(value: dict[str, Any]) -> Final:
         processes_killed=int(_number(value, "processes_killed")),
         stdout_bytes=int(_number(value, "stdout_bytes")),
         stderr_bytes=int(_number(value, "stderr_bytes")),
+        disk_bytes=_count(value, "disk_bytes"),
+        files=_count(value, "files"),
     )
+
+
+def _count(value: dict[str, Any], name: str) -> int | None:
+    """A number that a report may leave out."""
+    return None if value.get(name) is None else int(_number(value, name))
 
 
 def _number(value: dict[str, Any], name: str) -> float:

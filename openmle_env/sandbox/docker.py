@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
 import threading
 import time
@@ -18,12 +19,14 @@ from openmle_env.sandbox.box import (
     GRACE_SECONDS,
     READY_SECONDS,
     SUPERVISOR,
+    USERS,
     BoxSandbox,
     configuration,
 )
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks
 from openmle_env.sandbox.layout import INSIDE, USER
+from openmle_env.sandbox.pool import LONGEST_SECONDS
 from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.seccomp import docker_profile
 from openmle_env.sandbox.verdict import Aftermath
@@ -34,9 +37,10 @@ if TYPE_CHECKING:
 
     from docker import DockerClient
 
+    from openmle_env.sandbox.plan import Plan
     from openmle_env.types import Job, Limits, Warm
 
-_SUPERVISED = {f"{INSIDE}/{name}": Path(__file__).with_name("inside") / name for name in ("supervisor.py", "child.py")}
+_SUPERVISED = {f"{INSIDE}/inside": Path(__file__).with_name("inside")}
 """What is mounted beside a job's inputs."""
 _SPARE_SECONDS = 300.0
 """How long after its last possible use a container counts as left behind."""
@@ -86,7 +90,12 @@ class DockerSandbox(BoxSandbox):
             details=tuple(details),
         )
 
-    def open_box(self, job: Job) -> Container:
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """See `BoxSandbox.identity`."""
+        return (*super().identity, self.image)
+
+    def open_box(self, job: Job, plan: Plan) -> Container:
         """Create, attach and start one container.
 
         Raises:
@@ -97,7 +106,7 @@ class DockerSandbox(BoxSandbox):
         with engine.connect() as client, contextlib.ExitStack() as undo:
             reaper.collect_once(client)
             info = self._engine_info(client)
-            made = _create(client, self.image, job)
+            made = _create(client, self.image, job, plan)
             undo.callback(_remove_quietly, made["Id"])
             with engine.calling("attach to a container"):
                 stream = client.api.attach_socket(made["Id"], {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
@@ -130,11 +139,15 @@ class Container:
         self.id = identity
         self.transport = connection
         self.watch_memory = not info.get("MemoryLimit")
-        self.processes = None if info.get("PidsLimit") else int(limits.processes) + 1  # as below
+        self.processes = None if info.get("PidsLimit") else int(limits.processes) + 2  # as below
         self._notes = notes
         self._lock = threading.Lock()
         self._killed = False
         self._aftermath: Aftermath | None = None
+
+    def measure(self) -> Aftermath:
+        """What the engine warned of; what the container used its supervisor sees itself."""
+        return Aftermath(notes=self._notes)
 
     def kill(self) -> None:
         """Cut the stream: the supervisor leaves when its stdin ends, and the waiting reader wakes up and closes."""
@@ -209,6 +222,11 @@ class AttachedStream:
         self._connection.settimeout(timeout)
         self._connection.sendall(data)
 
+    def is_quiet(self) -> bool:
+        """Whether the other end is open and has sent nothing that was not received."""
+        open_ = not self.ended and self._connection.fileno() >= 0
+        return open_ and not self._buffer and not select.select([self._connection], [], [], 0)[0]
+
     def receive(self, timeout: float) -> bytes:
         """The next bytes of stdout; ``b""`` at its end."""
         deadline = time.monotonic() + timeout
@@ -241,7 +259,7 @@ class AttachedStream:
         return bytes(output)
 
 
-def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
+def _create(client: DockerClient, image: str, job: Job, plan: Plan) -> dict[str, Any]:
     import docker.errors  # an extra, and slow to import
     from docker.types import LogConfig, Mount, Ulimit
 
@@ -254,8 +272,9 @@ def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
         ipc_mode="private",
         read_only=True,
         cap_drop=["ALL"],
+        cap_add=["SETUID", "SETGID"] if plan.forks else None,  # the supervisor's, never a program's
         security_opt=["no-new-privileges", f"seccomp={json.dumps(docker_profile())}"],
-        pids_limit=int(limits.processes) + 1,  # the supervisor is one
+        pids_limit=int(limits.processes) + 1 + int(plan.forks),  # the supervisor, and what it forks from
         mem_limit=memory,
         memswap_limit=memory,
         cpu_period=100_000,
@@ -264,14 +283,17 @@ def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="memlock", soft=1 << 16, hard=1 << 16),
         ],
-        tmpfs=_folders(limits),
+        tmpfs=_folders(limits, shared=plan.forks),
         mounts=[
             Mount(inside, str(source.resolve()), type="bind", read_only=True, propagation="rprivate")
             for inside, source in sources.items()
         ],
         log_config=LogConfig(type="none"),
     )
-    seconds = READY_SECONDS + limits.wall_seconds + GRACE_SECONDS + _SPARE_SECONDS
+    # For users of its own it starts as root, with these two capabilities.
+    own = configuration(job, plan, user=USER, users=USERS) if plan.forks else configuration(job, plan)
+    seconds = READY_SECONDS + plan.idle_seconds + max(limits.wall_seconds, plan.idle_seconds and LONGEST_SECONDS)
+    seconds += GRACE_SECONDS + _SPARE_SECONDS
     try:
         with engine.calling("create a container"):
             return dict(
@@ -280,11 +302,11 @@ def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
                     list(SUPERVISOR),
                     stdin_open=True,
                     detach=False,  # with stdin_open: stdin ends when its one client goes, and the box with it
-                    user=f"{USER}:{USER}",
+                    user="0:0" if plan.forks else f"{USER}:{USER}",
                     working_dir="/work",
                     hostname="sandbox",
                     stop_signal="SIGKILL",  # PID 1 ignores others: an engine that shuts down would wait in vain
-                    environment=configuration(job),
+                    environment=own,
                     labels=reaper.labels(seconds),
                     host_config=host,
                 )
@@ -297,9 +319,9 @@ def _create(client: DockerClient, image: str, job: Job) -> dict[str, Any]:
         raise
 
 
-def _folders(limits: Limits) -> dict[str, str]:
+def _folders(limits: Limits, *, shared: bool) -> dict[str, str]:
     """The writable folders, each in memory, with its size and number of files bounded."""
-    mine = f"mode=0755,uid={USER},gid={USER}"
+    mine = "mode=1777" if shared else f"mode=0755,uid={USER},gid={USER}"
 
     def options(size_mb: float, mode: str, *, execute: str = "noexec") -> str:
         return f"rw,nosuid,nodev,{execute},size={int(size_mb * MIB)},nr_inodes={int(limits.inodes)},{mode}"

@@ -1,8 +1,12 @@
-"""Reaching the Docker engine, and saying what to do where that fails. The only way in to the package `docker`."""
+"""Reaching the Docker engine, and saying what to do where that fails. The only way in to the package `docker`.
+
+What an engine is and can do is read off what it says of itself, in `openmle_env.sandbox.engine_facts`.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 from contextlib import closing, contextmanager
@@ -71,12 +75,42 @@ def calling(what: str) -> Iterator[None]:
     try:
         yield
     except docker.errors.APIError as error:
-        raise SandboxUnavailableError(f"The Docker engine could not {what}: {error.explanation or error}") from error
+        said = str(error.explanation or error)
+        raise SandboxUnavailableError(
+            f"The Docker engine could not {what}: {said.rstrip('.')}.{advice_on(said)}"
+        ) from error
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
         raise SandboxUnavailableError(
             f"The Docker engine went away or did not answer when asked to {what} ({_root(error)}). "
             "Check it with 'docker info'; restart it with 'sudo systemctl restart docker' where it does not answer."
         ) from error
+
+
+_ADVICE = {
+    r"no space left on device|disk quota exceeded": (
+        "There is no space left where the engine keeps images and containers: see 'openmle sandbox doctor', and free "
+        "some with 'openmle sandbox prune'."
+    ),
+    r"bind source path does not exist|bind mount source|statfs .*no such file or directory": (
+        "The engine does not see the files of this machine: it runs in another machine or container. Use an engine on "
+        "this machine (unset DOCKER_HOST), or share these folders with it under the same paths."
+    ),
+    r"unknown or invalid runtime name|unknown runtime|no such runtime|runtime .* not found": (
+        "Correct or unset OPENMLE_RUNTIME; 'openmle sandbox doctor' lists the runtimes that are registered."
+    ),
+    r"exec format error": (
+        "The image was made for another kind of processor: build one here with 'openmle sandbox build'."
+    ),
+}
+"""What helps, by what the engine says."""
+
+
+def advice_on(said: str) -> str:
+    """What to do about an error of the engine, as a sentence with a space before it; empty where nothing is known."""
+    for pattern, advice in _ADVICE.items():
+        if re.search(pattern, said, re.IGNORECASE):
+            return f" {advice}"
+    return ""
 
 
 def _environment() -> dict[str, str]:

@@ -30,6 +30,11 @@ SITE = packages.SITE_PACKAGES.strip("/")
 PYTHON = "python{}.{}".format(*sys.version_info[:2])
 
 _TOOLS = ("sh", "cat", "cp", "echo", "env", "false", "grep", "head", "ls", "mkdir", "mv", "rm", "sleep", "tail", "true")
+_EXPECTED = (
+    *("libdl.so.2", "libexpat.so.1", "libgcc_s.so.1", "libgomp.so.1", "libm.so.6", "libnss_dns.so.2", "libz.so.1"),
+    *("libnss_files.so.2", "libpthread.so.0", "libresolv.so.2", "librt.so.1", "libstdc++.so.6", "libutil.so.1"),
+)
+"""Shared libraries that wheels of extra packages take for there; those that this machine has."""
 _UNWANTED_FOLDERS = packages.TEST_FOLDERS | {"__pycache__", "idlelib", "turtledemo", "ensurepip"}
 _UNWANTED_PATHS = (
     *packages.DATA_FOLDERS,
@@ -46,8 +51,8 @@ _UNWANTED_PATHS = (
 )
 
 
-def unwanted(name: str) -> bool:
-    """Whether a path, relative to the image's root, must not be in the image.
+def unwanted(name: str, keep: frozenset[str] = frozenset()) -> bool:
+    """Whether a path, relative to the image's root, must not be in the image; ``keep`` names folders that may.
 
     >>> unwanted("opt/venv/lib/python3.11/site-packages/sklearn/datasets/tests/data/openml/id_40945/data.gz")
     True
@@ -55,7 +60,9 @@ def unwanted(name: str) -> bool:
     False
     """
     parts = PurePosixPath(name).parts
-    if parts[-2:] != ("bin", "test") and not _UNWANTED_FOLDERS.isdisjoint(parts):  # there is a command named test
+    if parts[-2:] != ("bin", "test") and not (_UNWANTED_FOLDERS - keep).isdisjoint(
+        parts
+    ):  # there is a command named test
         return True
     path = f"/{'/'.join(parts)}/"
     return any(f"/{item}/" in path for item in _UNWANTED_PATHS)
@@ -64,7 +71,8 @@ def unwanted(name: str) -> bool:
 class Layer:
     """A tar file in the making. Every member belongs to root, has no set-uid bit, and is added once."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], *, keep_compiled: bool = False) -> None:
+        self._keep = frozenset({"__pycache__"}) if keep_compiled else frozenset[str]()
         self._tar = tarfile.TarFile(fileobj=file, mode="w", format=tarfile.PAX_FORMAT)
         self._names: set[str] = set()
 
@@ -79,9 +87,9 @@ class Layer:
         if not info.name or not regular or info.name in self._names:
             return
         # Unwanted folders stay as empty ones, as the embedded backend shows them: some libraries import them.
-        if unwanted(str(PurePosixPath(info.name).parent) if info.isdir() else info.name):
+        if unwanted(str(PurePosixPath(info.name).parent) if info.isdir() else info.name, self._keep):
             return
-        if info.islnk() and unwanted(info.linkname):
+        if info.islnk() and unwanted(info.linkname, self._keep):
             return
         info.mode &= 0o1777  # no set-uid and set-gid bits; the sticky bit of /tmp stays
         info.uid = info.gid = 0
@@ -161,6 +169,13 @@ def add_exported(layer: Layer, stream: IO[bytes]) -> str:
     return min(interpreters, key=lambda path: (not path.startswith("/usr/local/"), path))
 
 
+def add_filtered(layer: Layer, stream: IO[bytes]) -> None:
+    """Add the file system of an image of ours, given as the tar stream of an export, but for what is unwanted."""
+    with tarfile.open(fileobj=stream, mode="r|") as tar:
+        for info in tar:
+            layer.member(info, tar.extractfile(info) if info.isreg() else None)
+
+
 def add_interpreter(layer: Layer, libraries: list[Path]) -> str:
     """Add the running interpreter, its standard library, a few shell tools, and the system's shared libraries.
 
@@ -200,6 +215,8 @@ def add_interpreter(layer: Layer, libraries: list[Path]) -> str:
     for name, path in tools.items():
         layer.file(f"usr/bin/{name}", path)
     _add_shared_libraries(layer, [interpreter, *tools.values(), *standard.glob("lib-dynload/*.so"), *libraries])
+    if Path("/etc/debian_version").is_file():  # by which NVIDIA's tools know where shared libraries belong
+        layer.file("etc/debian_version", Path("/etc/debian_version"))
     return f"/opt/python/bin/{PYTHON}"
 
 
@@ -273,6 +290,7 @@ def _add_shared_libraries(layer: Layer, binaries: list[Path]) -> None:
     """Add what the dynamic loader finds for these binaries outside their own packages, where it will look for it."""
     linked = [line for start in range(0, len(binaries), 100) for line in _ldd(binaries[start : start + 100])]
     home = next((Path(path).parent for name, path in linked if name.startswith("libc.so")), Path("/usr/lib"))
+    linked += [(name, str(home / name)) for name in _EXPECTED if (home / name).is_file()]
     for name, path in dict(linked).items():
         if "site-packages" in path or "dist-packages" in path:
             continue

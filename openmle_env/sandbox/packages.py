@@ -14,7 +14,7 @@ import json
 import os
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -64,6 +64,10 @@ _STANDARD_LIBRARY_MASKS = (
 )
 
 
+EXTRA_MARKER = "openmle.json"
+"""In a folder of further packages, and none of them: it says what they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """Mounts of a box, in order: sources by destination, links, and folders that are covered by an empty one."""
@@ -76,13 +80,18 @@ class View:
     """LD_LIBRARY_PATH, where the interpreter's own shared library is not found without it."""
 
 
-@functools.lru_cache(maxsize=1)
-def view() -> View:
+@functools.lru_cache(maxsize=16)
+def view(extra: Path | None = None) -> View:
     """The mounts for the running environment; found once and kept below the settings' home.
+
+    Args:
+        extra: A folder of further packages, shown in the same place (see `openmle_env.sandbox.extras`).
 
     Raises:
         SandboxUnavailableError: A required library is not installed in this environment.
     """
+    if extra is not None:
+        return _with_extra(view(), extra)
     file = settings.load().home / "sandbox" / f"view-{_key()}.json"
     try:
         stored = json.loads(file.read_text(encoding="utf-8"))
@@ -116,11 +125,23 @@ def find() -> View:
             library_path = f"{BASE}/lib"
     links.append((f"{home}/{_VERSION}", PYTHON))
     links += [("python", f"{VENV}/bin/python3"), ("python", f"{VENV}/bin/{_VERSION}")]
-    for name, source in sorted(_entries().items()):
+    for name, source in sorted(entries().items()):
         place = f"{SITE_PACKAGES}/{name}"
         binds.append((str(source), place))
         masks += _masks_of_package(source, place)
     return View(tuple(binds), tuple(links), tuple(masks), library_path)
+
+
+def _with_extra(shown: View, extra: Path) -> View:
+    """The same, and what a folder of further packages adds to it; what is shown already stays."""
+    names = {place for _, place in shown.binds}
+    binds, masks = list(shown.binds), list(shown.masks)
+    for source in sorted(extra.iterdir()):
+        place = f"{SITE_PACKAGES}/{source.name}"
+        if source.name != EXTRA_MARKER and not source.name.endswith(".pth") and place not in names:
+            binds.append((str(source), place))
+            masks += _masks_of_package(source, place)
+    return replace(shown, binds=tuple(binds), masks=tuple(masks))
 
 
 def pyvenv_cfg() -> str:
@@ -182,7 +203,7 @@ def _masks_of_interpreter(folder: Path, place: str) -> list[str]:
 # --- the libraries ----------------------------------------------------------------------------------------------------
 
 
-def _entries() -> dict[str, Path]:
+def entries() -> dict[str, Path]:
     """Files and folders of the allowed distributions, by their name in site-packages."""
     result: dict[str, Path] = {}
     for distribution in distributions():

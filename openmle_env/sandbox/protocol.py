@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from openmle_env.types import Execution, Job
 
@@ -19,6 +21,8 @@ class CancelToken:
         self._lock = threading.Lock()
         self._callbacks: list[Callable[[], None]] = []
         self._cancelled = False
+        self._waited = 0.0
+        self._waiting: list[float] = []
 
     @property
     def cancelled(self) -> bool:
@@ -46,6 +50,26 @@ class CancelToken:
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """While a run waits for its turn at what others hold, such as a GPU: the deadline of its caller waits, too."""
+        since = time.monotonic()
+        with self._lock:
+            self._waiting.append(since)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting.remove(since)
+                self._waited += time.monotonic() - since
+
+    @property
+    def waited(self) -> float:
+        """Seconds that runs with this token have spent in `waiting` so far."""
+        with self._lock:
+            now = time.monotonic()
+            return self._waited + sum(now - since for since in self._waiting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import engine
+from openmle_env.sandbox.forks import abandon_in_forks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from docker import DockerClient
 
@@ -26,17 +27,21 @@ OWNER_LABEL = f"{engine.LABEL}.owner"
 EXPIRES_LABEL = f"{engine.LABEL}.expires"
 RECIPE_LABEL = f"{engine.LABEL}.recipe"
 
+BACKGROUND_SECONDS = 300.0
+"""How often the engine is looked through while a sandbox is open."""
+
 _lock = threading.Lock()
 _collected = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
-    """One thing that was removed, and why."""
+class Leftover:
+    """One thing that nobody needs any more, and why."""
 
-    id: str
     kind: str
-    """``container`` or ``image``."""
+    """``container``, ``image``, ``control group``, ``scratch folder`` or ``packages``."""
+    id: str
+    """What it is called: an id or name in the engine, or a path."""
     reason: str
 
 
@@ -63,7 +68,7 @@ def owner(pid: int) -> str:
     return "" if state in "ZX" else f"{_namespace()} {pid} {start}"
 
 
-def gc() -> list[Removed]:
+def gc() -> list[Leftover]:
     """Remove containers of dead owners, those past their time, and images that lost their name.
 
     Raises:
@@ -83,8 +88,36 @@ def collect_once(client: DockerClient) -> None:
             collect(client)
 
 
-def collect(client: DockerClient) -> list[Removed]:
+def collect(client: DockerClient) -> list[Leftover]:
     """`gc` with a client at hand.
+
+    Raises:
+        SandboxUnavailableError: The engine failed.
+    """
+    return remove(client, find(client))
+
+
+def find(client: DockerClient) -> list[Leftover]:
+    """What `collect` would remove.
+
+    Raises:
+        SandboxUnavailableError: The engine failed.
+    """
+    with engine.calling("list what earlier runs left"):
+        containers = client.api.containers(all=True, filters={"label": EXPIRES_LABEL})
+        images = client.api.images(filters={"dangling": True})
+    left = [("container", item["Id"], item["Labels"] or {}) for item in containers]
+    left += [("image", item["Id"], item["Labels"] or {}) for item in images]
+    found = []
+    for kind, identity, labelled in left:
+        reason = _reason(labelled) or ("replaced" if kind == "image" and RECIPE_LABEL in labelled else "")
+        if reason:
+            found.append(Leftover(kind=kind, id=identity, reason=reason))
+    return found
+
+
+def remove(client: DockerClient, left: Iterable[Leftover]) -> list[Leftover]:
+    """Remove containers and images; returns those that are gone by this.
 
     Raises:
         SandboxUnavailableError: The engine failed.
@@ -92,27 +125,67 @@ def collect(client: DockerClient) -> list[Removed]:
     import docker.errors  # an extra, and slow to import
 
     removed = []
-    with engine.calling("list what earlier runs left"):
-        containers = client.api.containers(all=True, filters={"label": EXPIRES_LABEL})
-        images = client.api.images(filters={"dangling": True})
-    left = [("container", item["Id"], item["Labels"]) for item in containers]
-    left += [("image", item["Id"], item["Labels"] or {}) for item in images]
-    for kind, identity, found in left:
-        reason = _reason(found) or ("replaced" if kind == "image" and RECIPE_LABEL in found else "")
-        if not reason:
-            continue
-        with engine.calling(f"remove the {kind} {identity}"):
+    for item in left:
+        with engine.calling(f"remove the {item.kind} {item.id}"):
             try:
-                if kind == "container":
-                    client.api.remove_container(identity, v=True, force=True)
+                if item.kind == "container":
+                    client.api.remove_container(item.id, v=True, force=True)
                 else:
-                    client.api.remove_image(identity)
+                    client.api.remove_image(item.id)
             except docker.errors.APIError as error:
                 if error.status_code in {404, 409}:  # another is at it in this moment, or an image still has a user
                     continue
                 raise
-            removed.append(Removed(id=identity, kind=kind, reason=reason))
+            removed.append(item)
     return removed
+
+
+def start_background() -> Callable[[], None]:
+    """Collect every few minutes from now on, in one thread for all of a process; returns what ends it, idempotent.
+
+    The thread ends with the last of its users. A forked child has none, whatever its parent had.
+    """
+    return _background.join()
+
+
+class _Background:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users: set[object] = set()
+        self._over = threading.Event()
+        abandon_in_forks(self)
+
+    def abandon(self) -> None:
+        """See `Abandonable`: the thread is the parent's."""
+        self._lock = threading.Lock()
+        self._users = set()
+        self._over = threading.Event()
+
+    def join(self) -> Callable[[], None]:
+        user = object()
+        with self._lock:
+            first = not self._users
+            self._users.add(user)
+            if first:
+                self._over = threading.Event()
+                threading.Thread(target=_collect_until, args=(self._over,), name="openmle-reaper", daemon=True).start()
+        return lambda: self._leave(user)
+
+    def _leave(self, user: object) -> None:
+        with self._lock:
+            if user in self._users:
+                self._users.discard(user)
+                if not self._users:
+                    self._over.set()
+
+
+def _collect_until(over: threading.Event) -> None:
+    while not over.wait(BACKGROUND_SECONDS):
+        with contextlib.suppress(SandboxUnavailableError):  # it may be back the next time
+            gc()
+
+
+_background = _Background()
 
 
 def _reason(found: Mapping[str, str]) -> str:

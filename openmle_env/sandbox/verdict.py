@@ -6,12 +6,14 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from openmle_env.printable import printable
 from openmle_env.types import (
     MAX_PROGRAM_CHARACTERS,
     MIB,
     SUBMISSION_NAME,
     Artifact,
     ArtifactState,
+    Box,
     Execution,
     Job,
     Limits,
@@ -66,8 +68,27 @@ def cancelled(reason: str, *, backend: str, total_seconds: float = 0.0, notes: t
     )
 
 
-def judge(job: Job, report: Report, after: Aftermath, *, backend: str, total_seconds: float) -> Execution:
-    """Classify one run."""
+def judge(
+    job: Job,
+    report: Report,
+    after: Aftermath,
+    *,
+    backend: str,
+    total_seconds: float,
+    box: Box = "fresh",
+    gpus: tuple[str, ...] = (),
+) -> Execution:
+    """Classify one run.
+
+    Args:
+        job: What was run.
+        report: What its box said.
+        after: What the host learned when it removed the box.
+        backend: Name of the sandbox.
+        total_seconds: What the run took, by the host's clock.
+        box: What it ran in.
+        gpus: Devices that it was given, by their uuid.
+    """
     final = report.final
     notes: list[str] = list(after.notes)
     counted = (final.stdout_bytes, final.stderr_bytes) if final else (len(report.stdout), len(report.stderr))
@@ -97,6 +118,10 @@ def judge(job: Job, report: Report, after: Aftermath, *, backend: str, total_sec
         artifacts=report.artifacts,
         notes=tuple(notes),
         backend=backend,
+        box=box,
+        disk_mb=None if final is None or final.disk_bytes is None else round(final.disk_bytes / MIB, 1),
+        files=final.files if final else None,
+        gpus=gpus,
     )
 
 
@@ -146,10 +171,11 @@ def _submission(artifact: Artifact | None) -> tuple[ResultStatus, str]:
             ResultStatus.SUBMISSION_MISSING,
             f"The program ended without writing /output/{SUBMISSION_NAME}.",
         )
+    detail = printable(artifact.detail)
     if artifact.state is ArtifactState.NOT_A_FILE:
-        return ResultStatus.SUBMISSION_INVALID, f"/output/{SUBMISSION_NAME} is not a plain file but {artifact.detail}."
+        return ResultStatus.SUBMISSION_INVALID, f"/output/{SUBMISSION_NAME} is not a plain file but {detail}."
     if artifact.state is ArtifactState.TOO_LARGE:
-        return ResultStatus.SUBMISSION_INVALID, f"/output/{SUBMISSION_NAME} is too large: {artifact.detail}."
+        return ResultStatus.SUBMISSION_INVALID, f"/output/{SUBMISSION_NAME} is too large: {detail}."
     return ResultStatus.SUCCESS, ""
 
 
@@ -182,5 +208,5 @@ def _last_line(stderr: str) -> str:
     """The last line that is not indented: of a traceback, the exception itself."""
     for line in reversed(stderr.splitlines()):
         if line.strip() and not line[0].isspace():
-            return line.strip()[:300]
+            return printable(line.strip())[:300]
     return ""

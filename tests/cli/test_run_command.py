@@ -189,5 +189,5 @@ def test_error_output_of_a_failed_program_is_shown_and_cannot_steer_the_terminal
     failing = program(status="code_execution_error", stderr="Traceback\nNameError: \x1b]0;owned\x07 is not defined\n")
     result = openmle("run", pack, write(failing), "--sandbox", "scripted")
     assert result.code == 1
-    assert "NameError: \ufffd]0;owned\ufffd is not defined" in result.stderr
+    assert "NameError: \\x1b]0;owned\\x07 is not defined" in result.stderr
     assert "\x1b" not in result.stderr

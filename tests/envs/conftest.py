@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OPENMLE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("openmle_env.envs.runner.RETRY_PAUSES", (0.001, 0.001))
+    monkeypatch.setattr("openmle_env.envs.runner.RETRY_PAUSES", (0.001,))
     return tmp_path / "home"
 
 

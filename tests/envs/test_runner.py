@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmle_env.envs import actions, runner
+from openmle_env.envs.deadline import Deadline
 from openmle_env.envs.rewards import step_reward
 from openmle_env.sandbox.protocol import CancelToken
 from openmle_env.types import Job, ResultStatus
@@ -38,7 +39,8 @@ def test_what_is_no_text_is_no_program() -> None:
 
 def test_nothing_is_tried_again_once_the_time_is_spent() -> None:
     box = Box()
-    execution = runner.execute(box, Job(program="raise"), cancel=CancelToken(), seconds=0)
+    with Deadline(60, CancelToken()) as deadline:
+        execution = runner.execute(box, Job(program="raise"), deadline=deadline, seconds=0)
     assert (execution.status, execution.reason) == (ResultStatus.SANDBOX_UNCONFIRMED, "The engine is gone.")
     assert len(box.jobs) == 1
 
@@ -47,7 +49,8 @@ def test_cancelling_ends_the_wait_for_another_attempt(monkeypatch: pytest.Monkey
     monkeypatch.setattr(runner, "RETRY_PAUSES", (3600.0,))
     box, cancel = Box(), CancelToken()
     box.meet = threading.Timer(0.05, cancel.cancel).start
-    execution = runner.execute(box, Job(program="raise"), cancel=cancel, seconds=1e9)
+    with Deadline(1e6, cancel) as deadline:
+        execution = runner.execute(box, Job(program="raise"), deadline=deadline, seconds=1e9)
     assert execution.status is ResultStatus.SANDBOX_UNCONFIRMED
     assert len(box.jobs) == 1
 

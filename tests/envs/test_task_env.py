@@ -128,7 +128,7 @@ def test_a_failure_of_the_program_is_an_outcome(make_env: Make, status: str) -> 
     assert status_of(observation) == status
     assert (reward, terminated, truncated, info["outcome"].grade) == (0.0, False, False, None)
     assert "Because of this." in observation["feedback"]
-    assert "Traceback: ?" in observation["feedback"]
+    assert r"Traceback: \ud800" in observation["feedback"]
     assert "validation_score" not in info
 
 
@@ -262,14 +262,14 @@ def test_a_spent_time_budget_truncates_without_a_run(make_env: Make, box: Box) -
 @pytest.mark.parametrize("text", ["raise", "sandbox_unconfirmed\nlost the box"])
 def test_a_fault_of_the_machine_is_retried_and_then_truncates(make_env: Make, box: Box, text: str) -> None:
     _, (observation, reward, terminated, truncated, info) = play(make_env(), program(0.9), text)
-    assert len(box.jobs) == 1 + 3
+    assert len(box.jobs) == 1 + 2
     assert (reward, terminated, truncated, info["fault"]) == (0.0, False, True, "infrastructure")
     assert status_of(observation) is ResultStatus.SANDBOX_UNCONFIRMED
     assert info["final"].selected == 1
 
 
 def test_a_fault_that_passes_is_not_noticed(make_env: Make, box: Box) -> None:
-    box.failures = 2
+    box.failures = 1
     ((_, reward, _, truncated, info),) = play(make_env(), program())
     assert (reward, truncated, info["outcome"].status) == (1.0, False, ResultStatus.SUCCESS)
 
@@ -301,7 +301,7 @@ def test_a_fault_of_the_task_is_never_scored_as_the_agents(make_env: Make) -> No
 
 
 def test_a_sandbox_that_cannot_start_is_an_error_of_reset(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def create(name: str) -> None:
+    def create(name: str, **_: Any) -> None:
         raise SandboxUnavailableError(f"No {name}: install bubblewrap.")
 
     monkeypatch.setattr("openmle_env.sandbox.select.create", create)
@@ -537,7 +537,7 @@ def test_close_can_be_repeated_and_leaves_a_shared_sandbox_open(make_env: Make, 
 
 
 def test_close_closes_its_own_sandbox_once(pack: Path, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openmle_env.sandbox.select.create", lambda name: box)
+    monkeypatch.setattr("openmle_env.sandbox.select.create", lambda name, **_: box)
     env = TaskEnv(pack)
     env.reset()
     env.reset()
@@ -549,7 +549,7 @@ def test_close_closes_its_own_sandbox_once(pack: Path, box: Box, monkeypatch: py
 def test_close_during_a_reset_leaves_no_sandbox(pack: Path, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     env = TaskEnv(pack)
 
-    def create(name: str) -> Box:
+    def create(name: str, **_: Any) -> Box:
         env.close()
         return box
 
@@ -561,7 +561,7 @@ def test_close_during_a_reset_leaves_no_sandbox(pack: Path, box: Box, monkeypatc
 
 def test_auto_follows_the_setting(pack: Path, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("openmle_env.sandbox.select.create", lambda name: asked.append(name) or box)
+    monkeypatch.setattr("openmle_env.sandbox.select.create", lambda name, **_: asked.append(name) or box)
     monkeypatch.setenv("OPENMLE_SANDBOX", "bubblewrap")
     for name in ("auto", "docker"):
         TaskEnv(pack, sandbox=name).reset()

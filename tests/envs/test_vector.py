@@ -39,7 +39,7 @@ def test_programs_run_side_by_side(pack: Path, box: Box) -> None:
 def test_resets_run_side_by_side(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     meet = threading.Barrier(2, timeout=60)
 
-    def create(name: str) -> Box:
+    def create(name: str, **_: Any) -> Box:
         meet.wait()
         return Box()
 

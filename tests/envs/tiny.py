@@ -73,6 +73,8 @@ class Box:
         self.meet: Callable[[], object] = lambda: None
         self.running = threading.Event()
         self.failures = 0
+        self.warmed: list[Job] = []
+        self.ended: list[str] = []
 
     @property
     def name(self) -> str:
@@ -109,6 +111,12 @@ class Box:
 
     async def arun(self, job: Job, *, cancel: CancelToken | None = None) -> Execution:
         return self.run(job, cancel=cancel)
+
+    def warm_up(self, job: Job) -> None:
+        self.warmed.append(job)
+
+    def end_session(self, session: str) -> None:
+        self.ended.append(session)
 
     def close(self) -> None:
         self.closed += 1

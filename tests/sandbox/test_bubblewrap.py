@@ -79,7 +79,7 @@ def test_cancelling(sandbox: BubblewrapSandbox, data: Path, seconds: float) -> N
 def test_without_control_groups(
     sandbox: BubblewrapSandbox, data: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     (case,) = [case for case in CASES if case.name == name]
     result = conformance.check_case(sandbox, case, data)
     assert result.passed, result.detail
@@ -89,7 +89,7 @@ def test_without_control_groups(
 
 def test_processes_share_the_watched_memory(sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each stays below the limit, together they exceed it."""
-    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     program = "import os, time\nfor _ in range(4):\n    os.fork()\nblock = b'x' * (24 << 20)\ntime.sleep(60)\n"
     run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=200)))
     assert run.status is ResultStatus.OUT_OF_MEMORY
@@ -99,7 +99,7 @@ def test_processes_share_the_watched_memory(sandbox: BubblewrapSandbox, monkeypa
 
 def test_files_count_as_watched_memory(sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """They lie in memory: neither many small ones nor one that was deleted and is still open passes the limit."""
-    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     program = """\
 import os, time
 os.makedirs("/output/deep")
@@ -117,7 +117,7 @@ time.sleep(60)
 
 
 def test_a_mapped_file_counts_once(sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     program = """\
 import mmap, time
 with open("/tmp/block", "w+b") as file:
@@ -158,7 +158,7 @@ def test_shared_memory_counts_beside_files(
     sandbox: BubblewrapSandbox, sizes: dict[str, object], status: ResultStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is in no folder, nor are the copies of pages that a process made for itself."""
-    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     seconds = 1 if status is ResultStatus.SUCCESS else 60
     program = SHARED_BESIDE_A_FILE.format(**sizes, seconds=seconds)
     run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=200, wall_seconds=20)))
@@ -204,7 +204,7 @@ def test_what_waits_in_sockets_counts_as_watched_memory(
     sandbox: BubblewrapSandbox, program: str, memory_mb: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is in no process's own memory."""
-    monkeypatch.setattr(cgroup, "make", lambda limits: None)
+    monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     run = sandbox.run(Job(program=program, collect=(), limits=Limits(memory_mb=memory_mb, wall_seconds=15)))
     assert run.status is ResultStatus.OUT_OF_MEMORY, run
 
@@ -225,7 +225,7 @@ for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):
 @pytest.mark.parametrize("confined", [True, False])
 def test_files_are_counted(sandbox: BubblewrapSandbox, confined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not confined:
-        monkeypatch.setattr(cgroup, "make", lambda limits: None)
+        monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     program = """\
 import os, time
 for number in range({count}):
@@ -302,7 +302,7 @@ import json, os
 from openmle_env.sandbox import cgroup
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.types import Job
-cgroup.make = lambda limits: None
+cgroup.make = lambda limits, **_: None
 sandbox = BubblewrapSandbox()
 def users():
     job = Job(program="import os; print(os.getuid())", collect=())
@@ -497,7 +497,7 @@ def test_cancel_ends_a_run(sandbox: BubblewrapSandbox) -> None:
 def test_a_supervisor_that_does_not_answer(confined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not see that it was let go, and is in no process group of its guard."""
     if not confined:
-        monkeypatch.setattr(cgroup, "make", lambda limits: None)
+        monkeypatch.setattr(cgroup, "make", lambda limits, **_: None)
     sandbox, cancel, processes = BubblewrapSandbox(), CancelToken(), set()
 
     def stop() -> None:

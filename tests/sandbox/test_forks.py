@@ -76,7 +76,7 @@ import os, subprocess, sys, threading
 from openmle_env.sandbox import cgroup, forks
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.types import Job
-cgroup.make = lambda limits: None
+cgroup.make = lambda limits, **_: None
 sandbox, job = BubblewrapSandbox(), Job(program="print(1)", collect=())
 sandbox.run(job)
 class Broken:

@@ -1,7 +1,9 @@
-"""The supervisor's child: imports what it is told, waits for its job, then becomes the program.
+"""A process that imports what it is told and waits: then it becomes the program, or forks one that does.
 
-Started as ``python child.py STATUS_FD JOB_FD NICE MODULES``. One byte on the status pipe says that it is ready;
-a later ``M`` says that the program died of a `MemoryError`. The job is JSON on the other pipe; no job, no program.
+Started with the arguments ``once STATUS_FD JOB_FD NICE MODULES`` or ``forks STATUS_FD CONTROL_FD NICE MODULES``.
+On the status pipe it says that it is ready, with the modules that it could not import. A program's process says its
+number there, where it was forked, and a later ``M`` that it died of a `MemoryError`. A job is JSON on a pipe; no job,
+no program.
 """
 
 # Every import delays every box: no pathlib, no contextlib, and late imports where they can overlap with waiting.
@@ -11,28 +13,37 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 PROGRAM_PATH = "/work/program.py"
-READY = b"R"
 OUT_OF_MEMORY = b"M"
 
 
-def _wait_for_job(status_fd: int, job_fd: int, nice: int, modules: list[str]) -> dict[str, Any]:
+def _import(modules: list[str]) -> list[str]:
+    """Import what there is; returns what could not be imported, which the program learns by itself."""
     import importlib
-    import json
 
-    for fd in (status_fd, job_fd):
-        os.set_inheritable(fd, False)  # noqa: FBT003  positional only
-    os.nice(nice)  # the supervisor must win against a fork bomb
+    missing = []
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except Exception:  # noqa: BLE001  whatever a library raises when it is imported
+            missing.append(name)
+    return missing
+
+
+def _die_first(score: int) -> None:
+    """Where memory runs out, the program is to die rather than what serves it."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")  # where memory runs out, the program is to die and not the supervisor
+            file.write(str(score))
     except OSError:
         pass  # some runtimes show this file read-only; the limit holds all the same
-    for name in modules:
-        importlib.import_module(name)
-    os.write(status_fd, READY)
+
+
+def _read_job(job_fd: int) -> dict[str, Any]:
+    import json
+
     data = bytearray()
     while chunk := os.read(job_fd, 1 << 16):
         data += chunk
@@ -54,6 +65,62 @@ def _apply(job: dict[str, Any]) -> None:
     os.environ.update(job["environment"])
 
 
+def _serve(control_fd: int, status_fd: int, missing: list[str]) -> tuple[int, int]:
+    """Fork a process for each job that comes; returns in each of them, with its status and job descriptors.
+
+    A process is forked twice: its parent ends at once, so that it is PID 1 that it reports to.
+    """
+    import gc
+    import socket
+
+    from . import confine
+
+    control = socket.socket(fileno=control_fd)
+    gc.collect()
+    gc.freeze()  # so that no collection in a program touches, and copies, what was imported
+    confine.hide()
+    _tell(status_fd, ("R" + ",".join(missing)).encode())
+    os.close(status_fd)
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 16, 4)
+        if not message:
+            os._exit(0)
+        if not descriptors:
+            control.send(b"!")
+            continue
+        first = os.fork()
+        if first:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            os.waitpid(first, 0)
+            continue
+        if os.fork():
+            os._exit(0)
+        out, err, status, job = descriptors
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        os.close(out)
+        os.close(err)
+        control.close()
+        _settle(int(message[1:]) if message[1:] else None)
+        _tell(status, b"P%d" % os.getpid())
+        return status, job
+
+
+def _settle(user: int | None) -> None:
+    """Make a forked process one of its own: user, session, random state, and a view of itself."""
+    from . import confine
+
+    os.setsid()
+    if user is not None:
+        confine.become(user)
+    confine.show()
+    _die_first(1000)
+    generator = sys.modules.get("numpy.random")
+    if generator is not None:
+        generator.seed()  # Python's own generator does so by itself
+
+
 def _exit_code(leave: SystemExit) -> int:
     if leave.code is None:
         return 0
@@ -70,7 +137,9 @@ def _run_program(status_fd: int) -> int:
 
     os.chdir("/work")
     sys.argv[:] = [PROGRAM_PATH]
-    sys.path[0] = "/work"
+    sys.path[:2] = ["/work"]  # instead of the folder above this one, and of the current one
+    for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
+        del sys.modules[name]
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=PROGRAM_PATH, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = main
@@ -97,7 +166,7 @@ def _tell(fd: int, message: bytes) -> None:
         pass  # the program closed the pipe; it loses a better explanation, nothing else
 
 
-def _leave(code: int) -> None:
+def _leave(code: int) -> NoReturn:
     """Do at exit what a program can see, without tearing down every module (0.3 s with scikit-learn loaded)."""
     import atexit
     import threading
@@ -117,8 +186,18 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-if __name__ == "__main__":
-    _status_fd, _job_fd = int(sys.argv[1]), int(sys.argv[2])
-    _modules = [name for name in sys.argv[4].split(",") if name]
-    _apply(_wait_for_job(_status_fd, _job_fd, int(sys.argv[3]), _modules))
-    _leave(_run_program(_status_fd))
+def main() -> NoReturn:
+    """Wait, and run the program."""
+    way, status_fd, other_fd = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    nice, modules = int(sys.argv[4]), [name for name in sys.argv[5].split(",") if name]
+    for fd in (status_fd, other_fd):
+        os.set_inheritable(fd, False)  # noqa: FBT003  positional only
+    os.nice(nice)  # the supervisor must win against a fork bomb
+    _die_first(1000 if way == "once" else 500)
+    missing = _import(modules)
+    if way == "forks":
+        status_fd, other_fd = _serve(other_fd, status_fd, missing)
+    else:
+        _tell(status_fd, ("R" + ",".join(missing)).encode())
+    _apply(_read_job(other_fd))
+    _leave(_run_program(status_fd))

@@ -1,0 +1,193 @@
+"""The processes that PID 1 starts: one that becomes the program, or one from which each program is forked."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+from typing import Any, Protocol
+
+from .frames import give_up
+
+OUTPUT = "/output"
+FORK_SECONDS = 10.0
+"""How long a process may take to be forked, on a machine under load."""
+
+
+class Program:
+    """A process that is the program, or is about to become it, and the pipes from it."""
+
+    def __init__(self, pid: int, stdout: int, stderr: int, status: int) -> None:
+        self.pid, self.stdout, self.stderr, self.status = pid, stdout, stderr, status
+
+
+class Waiting(Protocol):
+    """A process that has imported its modules and waits."""
+
+    spare: tuple[int, ...]
+    """Processes that outlive a program."""
+
+    def wait_ready(self) -> list[str]:
+        """Wait until the modules are imported; returns those that could not be. Leaves when the owner is gone."""
+        ...
+
+    def start(self, order: dict[str, Any]) -> Program:
+        """Have the program begin."""
+        ...
+
+
+class Once:
+    """A process that becomes the program itself."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.spare: tuple[int, ...] = ()
+        self.stdout, out = os.pipe()
+        self.stderr, err = os.pipe()
+        self.status, status = os.pipe()
+        job, self._job = os.pipe()
+        self.pid = _spawn(config, ("once", str(status), str(job)), keep=(status, job), out=out, err=err)
+        for descriptor in (out, err, status, job):
+            os.close(descriptor)
+
+    def wait_ready(self) -> list[str]:
+        """See `Waiting`."""
+        return _read_ready(self.status, self.stderr)
+
+    def start(self, order: dict[str, Any]) -> Program:
+        """See `Waiting`."""
+        _write_order(self._job, order)
+        return Program(self.pid, self.stdout, self.stderr, self.status)
+
+
+class Forking:
+    """A process from which each program is forked; it runs nothing of them, and is another user's where possible."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        import socket  # only boxes that serve several programs pay for it
+
+        self._send_fds = socket.send_fds
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._status, status = os.pipe()
+        self._stderr, err = os.pipe()
+        keep = (status, theirs.fileno())
+        self.pid = _spawn(config, ("forks", str(status), str(theirs.fileno())), keep=keep, out=err, err=err)
+        self.spare: tuple[int, ...] = (self.pid,)
+        theirs.close()
+        os.close(status)
+        os.close(err)
+
+    def wait_ready(self) -> list[str]:
+        """See `Waiting`."""
+        return _read_ready(self._status, self._stderr)
+
+    def start(self, order: dict[str, Any]) -> Program:
+        """See `Waiting`; gives the box up where no process comes."""
+        user = order.pop("user")
+        stdout, out = os.pipe()
+        stderr, err = os.pipe()
+        status, their_status = os.pipe()
+        their_job, job = os.pipe()
+        theirs = (out, err, their_status, their_job)
+        try:
+            self._send_fds(self._control, [b"J" if user is None else b"J%d" % user], theirs)
+        except OSError as error:
+            give_up(f"the process to fork from is gone: {error}")
+        for descriptor in theirs:
+            os.close(descriptor)
+        if not select.select([status], [], [], FORK_SECONDS)[0]:
+            give_up(f"no process was forked within {FORK_SECONDS:g} s")
+        said = os.read(status, 64)
+        if not said.startswith(b"P"):
+            give_up("no process was forked: " + os.read(stderr, 1 << 16).decode(errors="replace").strip()[-500:])
+        _write_order(job, order)
+        return Program(int(said[1:]), stdout, stderr, status)
+
+    def answers(self) -> bool:
+        """Whether the process still serves: a program of the same user can stop or kill it."""
+        try:
+            self._control.send(b"?")
+            return bool(select.select([self._control], [], [], 1.0)[0]) and self._control.recv(8) == b"!"
+        except OSError:
+            return False
+
+
+def _write_order(job: int, order: dict[str, Any]) -> None:
+    rest = memoryview(json.dumps(order).encode())
+    try:
+        while rest:
+            rest = rest[os.write(job, rest) :]
+    except BrokenPipeError:
+        pass  # the process is dead already; its exit is reported like any other
+    os.close(job)
+
+
+def _spawn(config: dict[str, Any], arguments: tuple[str, ...], *, keep: tuple[int, ...], out: int, err: int) -> int:
+    for descriptor in keep:
+        os.set_inheritable(descriptor, True)  # noqa: FBT003  positional only
+    return os.posix_spawn(
+        config["python"],
+        ["python", "-c", config["child"], *arguments, str(config["nice"]), ",".join(config["modules"])],
+        environment(config["threads"]),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, out, 1),
+            (os.POSIX_SPAWN_DUP2, err, 2),
+        ],
+        setsid=True,
+    )
+
+
+def _read_ready(status: int, stderr: int) -> list[str]:
+    """What a new process says once it is ready: the modules that it could not import."""
+    poll = select.poll()
+    poll.register(status, select.POLLIN)
+    poll.register(0, getattr(select, "POLLRDHUP", 0))
+    while True:
+        if status in dict(poll.poll()):
+            said = os.read(status, 1 << 16)
+            if not said:
+                words = os.read(stderr, 1 << 16).decode(errors="replace").strip()[-500:] or "no message"
+                give_up(f"the program's process ended while it was made: {words}")
+            return [name for name in said.decode(errors="replace")[1:].split(",") if name]
+        os._exit(71)  # the owner is gone
+
+
+def environment(threads: int) -> dict[str, str]:
+    """The whole environment of a program: an allow-list, nothing inherited but where libraries are found."""
+    count = str(threads)
+    values = {
+        "PATH": "/opt/venv/bin:/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/work",
+        "USER": "runner",
+        "LANG": "C.UTF-8",
+        "TMPDIR": "/tmp",  # noqa: S108  the box's own
+        "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108  likewise
+        "DATA_DIR": "/data",
+        "OUTPUT_DIR": OUTPUT,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONFAULTHANDLER": "1",
+        "OMP_NUM_THREADS": count,
+        "OPENBLAS_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "NUMEXPR_NUM_THREADS": count,
+    }
+    for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"):
+        if name in os.environ:
+            values[name] = os.environ[name]
+    return values
+
+
+def cpu_seconds_of(pid: int) -> float:
+    """CPU time that a living process has used."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  no pathlib here
+            fields = file.read().rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        return 0.0
+
+
+def others(spare: tuple[int, ...]) -> list[int]:
+    """The processes of the box beside PID 1 and those that are spared."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, *spare)]  # noqa: PTH208  likewise

@@ -1,0 +1,266 @@
+"""Following one run of a program, from its job to the death of its last process."""
+
+# Every import delays every box: no contextlib.
+# ruff: noqa: SIM105
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from typing import Any
+
+from . import memory
+from .confine import act_as
+from .frames import CHUNK, send
+from .processes import Program, others
+
+WATCH_SECONDS = 0.025
+END_SECONDS = 5.0
+"""How long killing may take, and how long pipes that somebody else still holds are drained."""
+
+
+class Log:
+    """One of the two streams: the head is sent as it comes, a tail is kept, every byte is counted."""
+
+    def __init__(self, kind: bytes, keep: int) -> None:
+        self.kind, self.total = kind, 0
+        self._head, self._tail_size = keep - keep // 2, keep // 2
+        self._tail = bytearray()
+
+    def take(self, data: bytes) -> None:
+        """Count, send and keep the next bytes."""
+        room = max(0, self._head - self.total)
+        self.total += len(data)
+        if room:
+            send(self.kind, data[:room])
+        self._tail += data[room:]
+        if len(self._tail) > 4 * self._tail_size:
+            self._trim()
+
+    def finish(self) -> None:
+        """Send the tail."""
+        self._trim()
+        for start in range(0, len(self._tail), CHUNK):
+            send(self.kind.lower(), bytes(self._tail[start : start + CHUNK]))
+
+    def _trim(self) -> None:
+        del self._tail[: max(0, len(self._tail) - self._tail_size)]
+
+
+class Wakeups:
+    """A pipe that becomes readable when a child ends."""
+
+    def __init__(self) -> None:
+        self.fd, write = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(write, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+
+    def clear(self) -> None:
+        """Take what is in the pipe."""
+        try:
+            os.read(self.fd, 4096)
+        except BlockingIOError:
+            pass
+
+
+class Run:
+    """One run of the program.
+
+    ``spare`` are processes that outlive it; ``user`` is the program's own user, where it is another one than PID 1's.
+    """
+
+    def __init__(
+        self, program: Program, job: dict[str, Any], folders: list[str], spare: tuple[int, ...], user: int | None
+    ) -> None:
+        self.program, self.spare, self.user = program, spare, user
+        self.memory_bytes: int | None = job["memory_bytes"]
+        self.files: int = job["files"]
+        if self.memory_bytes is None:  # what was mounted with a number of files needs no watch
+            folders = [folder for folder in folders if os.statvfs(folder).f_files > self.files]
+        self.folders = folders
+        keep = job["log_bytes"]
+        self.logs = {program.stdout: Log(b"O", keep), program.stderr: Log(b"E", keep)}
+        self.open = dict(self.logs)
+        self.end = ""
+        self.exit_code: int | None = None
+        self.strays = 0
+        self.peak_bytes = 0
+        self.cpu_seconds = 0.0
+        self._killing = False
+        self.spare_died = False
+        """Whether a process that was to outlive the program ended."""
+        self.memory_error = False
+        self.seconds = 0.0
+        self._poll = select.poll()
+
+    def watch(self, wall_seconds: float, wakeups: Wakeups) -> None:
+        """Follow the program until it ends, exceeds its time, memory or number of files, or the owner goes."""
+        for descriptor in (*self.open, wakeups.fd, self.program.status, 0):
+            self._poll.register(descriptor, select.POLLIN)
+        started = time.monotonic()
+        deadline = started + wall_seconds
+        look = started
+        self._reap()  # it may have ended before this
+        while not self.end:
+            now = time.monotonic()
+            if now >= deadline:
+                self.end = "timeout"
+                break
+            if self.folders and now >= look:
+                look = now + WATCH_SECONDS
+                self.end = self._exceeded()
+                if self.end:
+                    break
+            wait = min(deadline, look) - now if self.folders else deadline - now
+            for descriptor, _ in self._poll.poll(max(1.0, min(wait, 3600.0) * 1000)):
+                if descriptor == wakeups.fd:
+                    wakeups.clear()
+                    self._reap()
+                else:
+                    self._take(descriptor)
+        self.seconds = time.monotonic() - started
+        self.end = in_time(self.end, self.seconds, wall_seconds)
+        self._poll.unregister(wakeups.fd)
+        self._poll.unregister(0)
+        self._kill_everything()
+        self._drain()
+        for log in self.logs.values():
+            log.finish()
+
+    def close(self) -> None:
+        """Give the pipes back."""
+        for descriptor in (*self.open, self.program.status):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _take(self, descriptor: int) -> None:
+        if descriptor == self.program.status:
+            self._read_status()
+        elif descriptor in self.open:
+            self._pump(descriptor)
+        elif not os.read(0, 4096):
+            os._exit(71)  # the owner is gone, and with PID 1 goes everything
+
+    def _reap(self) -> bool:
+        """Collect every process that ended; orphans come to PID 1. Returns whether any child is left."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid in self.spare:
+                self.spare_died = True
+                continue
+            self.cpu_seconds += usage.ru_utime + usage.ru_stime
+            self.peak_bytes = max(self.peak_bytes, usage.ru_maxrss * 1024)
+            code = os.waitstatus_to_exitcode(status)
+            if pid == self.program.pid:
+                self.exit_code, self.end = code, self.end or "exit"
+            elif self._killing and code == -signal.SIGKILL:
+                self.strays += 1
+
+    def _kill_everything(self) -> None:
+        self._killing = True
+        until = time.monotonic() + END_SECONDS
+        while time.monotonic() < until:
+            self._kill()
+            if not self._reap() or (self.spare and not others(self.spare)):
+                return
+            time.sleep(0.001)
+
+    def _kill(self) -> None:
+        """Signal all processes of the program at once, so that none can outrun it by forking."""
+        try:
+            if not self.spare:
+                os.kill(-1, signal.SIGKILL)
+            elif self.user is None:
+                self._kill_some()
+            else:
+                own = os.getuid()
+                act_as(self.user, own)
+                try:
+                    os.kill(-1, signal.SIGKILL)
+                finally:
+                    act_as(own, own)
+        except ProcessLookupError:
+            pass  # nobody is left
+
+    def _kill_some(self) -> None:
+        """Without users to tell them apart: one by one, and where they multiply, with what was to be spared."""
+        for _ in range(10):
+            found = others(self.spare)
+            if not found:
+                return
+            for pid in found:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass  # it ended by itself
+            self._reap()
+        os.kill(-1, signal.SIGKILL)
+
+    def _drain(self) -> None:
+        until = time.monotonic() + END_SECONDS
+        while self.open and time.monotonic() < until:
+            events = self._poll.poll(50)
+            if not events:
+                break
+            for descriptor, _ in events:
+                self._take(descriptor)
+        self._read_status()
+
+    def _read_status(self) -> None:
+        if self.program.status < 0:
+            return
+        os.set_blocking(self.program.status, False)
+        try:
+            data = os.read(self.program.status, 64)
+        except BlockingIOError:
+            return
+        self.memory_error = self.memory_error or b"M" in data
+        if not data:
+            self._poll.unregister(self.program.status)
+            os.close(self.program.status)
+            self.program.status = -1
+
+    def _pump(self, descriptor: int) -> None:
+        data = os.read(descriptor, 1 << 16)
+        if data:
+            self.open[descriptor].take(data)
+        else:
+            self._poll.unregister(descriptor)
+            os.close(descriptor)
+            del self.open[descriptor]
+
+    def _exceeded(self) -> str:
+        files, size = memory.usage_of(self.folders)
+        if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes, size):
+            return "memory"
+        return "files" if files > self.files else ""
+
+    def _memory_exceeded(self, limit: int, files: int) -> bool:
+        pids = [str(pid) for pid in others(self.spare)]
+        sockets = memory.bytes_in_sockets()
+        total = sum(memory.resident_bytes(pid) for pid in pids) + files + sockets
+        if total > limit:
+            # Pages that processes share were counted once for each of them, and so were mapped files: look exactly.
+            parts = [(pid, *memory.proportional_bytes(pid)) for pid in pids]
+            private, shared = sum(part[1] for part in parts), sum(part[2] for part in parts)
+            total = private + max(files, shared) + sockets
+            if total <= limit < private + files + shared + sockets:  # it depends on how much is the same
+                total = private + files + shared + sockets
+                mapped = memory.bytes_mapped_from(self.folders, [pid for pid, _, shared in parts if shared])
+                total -= min(mapped, files, shared)
+        self.peak_bytes = max(self.peak_bytes, total)
+        return total > limit
+
+
+def in_time(end: str, seconds: float, wall_seconds: float) -> str:
+    """How a run ended: a program that kept PID 1 from the processor until after its time exited too late."""
+    return "timeout" if end == "exit" and seconds > wall_seconds else end
