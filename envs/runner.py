@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from openmle_env.envs.deadline import CANCEL_SECONDS
-from openmle_env.errors import InfrastructureError
-from openmle_env.types import Execution, Grade, Part, ResultStatus
+from openmle_env.errors import OpenMLEError
+from openmle_env.types import Execution, Fault, Grade, Part, ResultStatus
 
 if TYPE_CHECKING:
     from openmle_env.envs.deadline import Deadline
@@ -96,7 +96,9 @@ def _settle(
 def _attempt(call: Callable[[], _Result], failed: _Failed[_Result]) -> _Result:
     try:
         return call()
-    except InfrastructureError as error:
+    except OpenMLEError as error:
+        if error.fault is not Fault.INFRASTRUCTURE:
+            raise
         return failed(str(error), ResultStatus.SANDBOX_UNCONFIRMED)
 
 

@@ -12,6 +12,7 @@ from openmle_env import settings
 from openmle_env.envs import observation
 from openmle_env.envs.actions import FINISH, parse_finish
 from openmle_env.envs.episode import Episode, FinalResult
+from openmle_env.envs.hardware import need_gpus
 from openmle_env.envs.options import RENDER_MODES, Options
 from openmle_env.envs.rendering import table
 from openmle_env.envs.rewards import OF_A_BOARD, Reward, reward_words
@@ -153,7 +154,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
         """Start an episode; the first time, start the sandbox and prepare the task too.
 
         Raises:
-            SandboxUnavailableError: No sandbox could be started.
+            SandboxUnavailableError: No sandbox could be started, or the task's programs get GPUs and there are too few.
             PreparationError: The task's data could not be made.
             UsageError: The environment is closed, or ``options`` holds anything; there are none.
         """
@@ -168,6 +169,7 @@ class TaskEnv(gymnasium.Env[Observation, str]):
             _check_reward(self._pack, self.options)
             self._grader = self._task.grader(sandbox)
             self._task_text = self._describe_task()
+        need_gpus(self.task_spec, sandbox)
         episode = Episode(
             sandbox=sandbox,
             task=self._task,

@@ -106,7 +106,7 @@ def job(task: Task, session: str = "") -> Job:
     """The program as the environment would run it."""
     spec = task.spec
     inputs = {"/data": task.public}
-    return Job(program=PROGRAM, inputs=inputs, limits=spec.limits, modules=spec.modules, session=session)
+    return Job(program=PROGRAM, inputs=inputs, limits=spec.limits, modules=spec.warm, session=session)
 
 
 def checked(execution: Execution, way: str) -> Execution:

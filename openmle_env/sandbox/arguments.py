@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from openmle_env.sandbox import packages, seccomp
 from openmle_env.sandbox.box import SUPERVISOR, configuration
 from openmle_env.sandbox.layout import INSIDE, USER, VENV
+from openmle_env.sandbox.users import EACH
 from openmle_env.types import MIB
 
 if TYPE_CHECKING:
@@ -21,22 +22,17 @@ if TYPE_CHECKING:
     from openmle_env.types import Job
 
 _FILTER = f"{INSIDE}/seccomp.bpf"
-_PASSWD = f"root:x:0:0:root:/root:/bin/sh\nrunner:x:{USER}:{USER}:runner:/work:/bin/sh\n"
 _ETC = {
-    "/etc/passwd": _PASSWD,
-    "/etc/group": f"root:x:0:\nrunner:x:{USER}:\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     "/etc/hosts": "127.0.0.1 localhost\n",
 }
 
 
-def arguments(
-    job: Job, plan: Plan, *, user: int | None, users: tuple[int, int] | None, nice: int, files: list[int]
-) -> list[str]:
+def arguments(job: Job, plan: Plan, *, user: int | None, nice: int, files: list[int]) -> list[str]:
     """Bubblewrap's arguments, the supervisor's command at their end.
 
-    Opens the files that bubblewrap copies, and appends their descriptors to ``files``. ``user`` and ``users`` are as in
-    `configuration`; without a user the box is a user namespace.
+    Opens the files that bubblewrap copies, and appends their descriptors to ``files``. ``user`` is the first of those
+    that the box has; without one it is a user namespace, in which there is only one.
     """
     view = packages.view()
     result = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try"]
@@ -45,7 +41,7 @@ def arguments(
         result += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         result += ["--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER)]
-    result += _system(view, job, files)
+    result += _system(view, job, _people(user), files)
     result += ["--proc", "/proc", "--dev", "/dev"]
     limits = job.limits
     # The two are the box's own.
@@ -55,7 +51,7 @@ def arguments(
     for place, folder in job.inputs.items():
         result += ["--ro-bind", str(folder.resolve()), place]
     result += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/work"]
-    variables = configuration(job, plan, user=user, users=users, seccomp=_FILTER, nice=nice)
+    variables = configuration(job, plan, user=user, seccomp=_FILTER, nice=nice)
     if view.library_path:
         variables["LD_LIBRARY_PATH"] = view.library_path
     for name, value in variables.items():
@@ -63,7 +59,7 @@ def arguments(
     return [*result, *SUPERVISOR]
 
 
-def _system(view: packages.View, job: Job, files: list[int]) -> list[str]:
+def _system(view: packages.View, job: Job, people: Mapping[str, bytes], files: list[int]) -> list[str]:
     """What is the same in every box: libraries, interpreter, small files, and what is covered of them."""
     result: list[str] = []
     for place in _folders(view, job):
@@ -74,7 +70,7 @@ def _system(view: packages.View, job: Job, files: list[int]) -> list[str]:
         result += ["--symlink", target, place]
     for place in ("/etc/ld.so.cache", "/etc/alternatives"):
         result += ["--ro-bind-try", place, place]
-    for place, content in _files().items():
+    for place, content in {**_files(), **people}.items():
         descriptor = os.memfd_create("file")
         files.append(descriptor)
         os.write(descriptor, content)
@@ -84,6 +80,17 @@ def _system(view: packages.View, job: Job, files: list[int]) -> list[str]:
         # An empty file system of one page: with a bind mount for each, bubblewrap's time grows with their square.
         result += ["--perms", "0555", "--size", "4096", "--tmpfs", place]
     return result
+
+
+def _people(user: int | None) -> dict[str, bytes]:
+    """The users of a box by their name, which is the same for all of them."""
+    numbers = (USER,) if user is None else range(user, user + EACH)
+    people = "".join(f"runner:x:{number}:{number}:runner:/work:/bin/sh\n" for number in numbers)
+    groups = "".join(f"runner:x:{number}:\n" for number in numbers)
+    return {
+        "/etc/passwd": f"root:x:0:0:root:/root:/bin/sh\n{people}".encode(),
+        "/etc/group": f"root:x:0:\n{groups}".encode(),
+    }
 
 
 def _folders(view: packages.View, job: Job) -> list[str]:

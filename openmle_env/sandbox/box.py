@@ -32,6 +32,7 @@ from openmle_env.sandbox.forks import abandon_in_forks
 from openmle_env.sandbox.layout import INSIDE, PYTHON
 from openmle_env.sandbox.plan import Plan
 from openmle_env.sandbox.protocol import CancelToken
+from openmle_env.sandbox.users import EACH
 from openmle_env.sandbox.verdict import Aftermath, cancelled, judge, refuse
 from openmle_env.types import MIB
 
@@ -53,8 +54,6 @@ CLOSE_SECONDS = 5.0
 """How long closing a sandbox may take."""
 GRACE_SECONDS = 10.0
 """How long after a program's deadline its box may still report, by the host's clock."""
-USERS = (20_000, 40_000)
-"""The first user, and how many, of the programs of a box that gives each one of its own."""
 
 
 def configuration(
@@ -62,7 +61,6 @@ def configuration(
     plan: Plan,
     *,
     user: int | None = None,
-    users: tuple[int, int] | None = None,
     seccomp: str | None = None,
     nice: int = 19,
 ) -> dict[str, str]:
@@ -71,8 +69,8 @@ def configuration(
     Args:
         job: Its CPUs become the number of threads that numeric libraries are told.
         plan: What the box is for.
-        user: The user that the supervisor has to become, where the backend starts it as root.
-        users: First and number of the users of the programs, where they are others than the supervisor's.
+        user: The user that the supervisor has to become, where the backend starts it as root. Where the box forks, the
+            next ones are its programs'.
         seccomp: Path inside the box of a filter program that the supervisor has to load.
         nice: Priority of the program below its supervisor. In a cgroup of its own the lowest costs it nothing.
     """
@@ -85,7 +83,7 @@ def configuration(
         "forks": plan.forks,
         "idle_seconds": plan.idle_seconds,
         "user": user,
-        "users": users,
+        "users": (user + 1, user + EACH) if plan.forks and user is not None else None,
         "seccomp": seccomp,
     }
     return {"OPENMLE_BOX": json.dumps(config)}

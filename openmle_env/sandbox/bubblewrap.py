@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
-import itertools
 import os
 import re
 import select
@@ -28,12 +27,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
-from openmle_env.sandbox import cgroup
+from openmle_env.sandbox import cgroup, users
 from openmle_env.sandbox.arguments import arguments
-from openmle_env.sandbox.box import CLOSE_SECONDS, USERS, BoxSandbox
+from openmle_env.sandbox.box import CLOSE_SECONDS, BoxSandbox
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks, no_fork
-from openmle_env.sandbox.layout import USER
 from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.verdict import Aftermath
 
@@ -64,9 +62,6 @@ exit $code
 
 _LEAVE_SECONDS = 1.0
 """How long a box that was let go may take to end by itself, before it is killed."""
-_USERS_EACH = 256
-"""Users that each process may give to its boxes, where the limit on processes is per user."""
-_boxes = itertools.count()
 
 
 @functools.cache
@@ -295,18 +290,16 @@ def _read_to_end(pipe: int, seconds: float) -> bytes:
 def _start(job: Job, plan: Plan, group: cgroup.Group | None) -> BubblewrapBox:
     root = os.geteuid() == 0
     own_limit = group is None or "pids" not in group.controllers
-    user = _own_user() if root and own_limit else USER
+    user = users.first_of_a_box(mapped=users.mapped_here()) if root else None
     nice = 19 if group and "cpu" in group.controllers else 5  # alone, the lowest would starve on a busy machine
     groups = "\n".join(str(path) for path in group.entrances) if group else ""
     folders = "\n".join(str(path) for path in group.folders) if group else ""
-    # Users of their own only where no limit on processes is counted for each user.
-    users = USERS if plan.forks and root and not own_limit else None
     processes = _process_limit(job.limits, root=root) + int(plan.forks) if own_limit else None
     try:
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             files: list[int] = []
             theirs.callback(_close_all, files)
-            inside = arguments(job, plan, user=user if root else None, users=users, nice=nice, files=files)
+            inside = arguments(job, plan, user=user, nice=nice, files=files)
             command = ["/bin/sh", "-c", _GUARD, "openmle-box", groups, folders, find_binary(), *inside]
             # Until the supervisor's end is closed here: a fork that kept a copy would hide that the box has ended.
             theirs.enter_context(no_fork)
@@ -336,21 +329,6 @@ def _start(job: Job, plan: Plan, group: cgroup.Group | None) -> BubblewrapBox:
 def _close_all(files: list[int]) -> None:
     for descriptor in files:
         os.close(descriptor)
-
-
-def _own_user() -> int:
-    """A user that no other box of this machine is, also of workers that were forked from one process."""
-    number = os.getpid() % 4_000_000 * _USERS_EACH + next(_boxes) % _USERS_EACH
-    return USER + 1 + number % _spare_users(Path("/proc/self/uid_map").read_text())
-
-
-def _spare_users(uid_map: str) -> int:
-    """How many users above `USER` exist here: in a container that maps only some, fewer than there are numbers."""
-    for line in uid_map.splitlines():
-        first, _, count = map(int, line.split())
-        if first <= USER < first + count - 1:
-            return first + count - 1 - USER
-    return 1
 
 
 def _process_limit(limits: Limits, *, root: bool) -> int:

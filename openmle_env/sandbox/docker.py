@@ -13,19 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox import engine, reaper
+from openmle_env.sandbox import engine, reaper, users
 from openmle_env.sandbox import image as images
 from openmle_env.sandbox.box import (
     GRACE_SECONDS,
     READY_SECONDS,
     SUPERVISOR,
-    USERS,
     BoxSandbox,
     configuration,
 )
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks
-from openmle_env.sandbox.layout import INSIDE, USER
+from openmle_env.sandbox.layout import INSIDE
 from openmle_env.sandbox.pool import LONGEST_SECONDS
 from openmle_env.sandbox.protocol import Confinement
 from openmle_env.sandbox.seccomp import docker_profile
@@ -106,7 +105,8 @@ class DockerSandbox(BoxSandbox):
         with engine.connect() as client, contextlib.ExitStack() as undo:
             reaper.collect_once(client)
             info = self._engine_info(client)
-            made = _create(client, self.image, job, plan)
+            user = users.first_of_a_box(mapped=_mapped(info))
+            made = _create(client, self.image, job, plan, user=user)
             undo.callback(_remove_quietly, made["Id"])
             with engine.calling("attach to a container"):
                 stream = client.api.attach_socket(made["Id"], {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
@@ -259,7 +259,13 @@ class AttachedStream:
         return bytes(output)
 
 
-def _create(client: DockerClient, image: str, job: Job, plan: Plan) -> dict[str, Any]:
+def _mapped(info: Mapping[str, Any]) -> int | None:
+    """How many users a container has, from 0; None where it has all: see `users.first_of_a_box`."""
+    options = " ".join(info.get("SecurityOptions") or ())
+    return 65_536 if "name=userns" in options or "name=rootless" in options else users.mapped_here()
+
+
+def _create(client: DockerClient, image: str, job: Job, plan: Plan, *, user: int) -> dict[str, Any]:
     import docker.errors  # an extra, and slow to import
     from docker.types import LogConfig, Mount, Ulimit
 
@@ -283,15 +289,14 @@ def _create(client: DockerClient, image: str, job: Job, plan: Plan) -> dict[str,
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="memlock", soft=1 << 16, hard=1 << 16),
         ],
-        tmpfs=_folders(limits, shared=plan.forks),
+        tmpfs=_folders(limits, None if plan.forks else user),
         mounts=[
             Mount(inside, str(source.resolve()), type="bind", read_only=True, propagation="rprivate")
             for inside, source in sources.items()
         ],
         log_config=LogConfig(type="none"),
     )
-    # For users of its own it starts as root, with these two capabilities.
-    own = configuration(job, plan, user=USER, users=USERS) if plan.forks else configuration(job, plan)
+    own = configuration(job, plan, user=user if plan.forks else None)  # where it forks it starts as root
     seconds = READY_SECONDS + plan.idle_seconds + max(limits.wall_seconds, plan.idle_seconds and LONGEST_SECONDS)
     seconds += GRACE_SECONDS + _SPARE_SECONDS
     try:
@@ -302,7 +307,7 @@ def _create(client: DockerClient, image: str, job: Job, plan: Plan) -> dict[str,
                     list(SUPERVISOR),
                     stdin_open=True,
                     detach=False,  # with stdin_open: stdin ends when its one client goes, and the box with it
-                    user="0:0" if plan.forks else f"{USER}:{USER}",
+                    user="0:0" if plan.forks else f"{user}:{user}",
                     working_dir="/work",
                     hostname="sandbox",
                     stop_signal="SIGKILL",  # PID 1 ignores others: an engine that shuts down would wait in vain
@@ -319,9 +324,9 @@ def _create(client: DockerClient, image: str, job: Job, plan: Plan) -> dict[str,
         raise
 
 
-def _folders(limits: Limits, *, shared: bool) -> dict[str, str]:
-    """The writable folders, each in memory, with its size and number of files bounded."""
-    mine = "mode=1777" if shared else f"mode=0755,uid={USER},gid={USER}"
+def _folders(limits: Limits, user: int | None) -> dict[str, str]:
+    """The writable folders, each in memory, with its size and number of files bounded; this user's, or everyone's."""
+    mine = "mode=1777" if user is None else f"mode=0755,uid={user},gid={user}"
 
     def options(size_mb: float, mode: str, *, execute: str = "noexec") -> str:
         return f"rw,nosuid,nodev,{execute},size={int(size_mb * MIB)},nr_inodes={int(limits.inodes)},{mode}"

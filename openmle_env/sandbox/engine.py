@@ -26,6 +26,9 @@ CALL_SECONDS = 60
 GREET_SECONDS = 10
 """How long an engine may take to answer at all."""
 
+_MOST_SAID = 1000
+"""Characters of an engine's error; some repeat all that they were given."""
+
 LABEL = "openmle-env"
 """Prefix of the labels on everything that we make in the engine."""
 
@@ -76,6 +79,7 @@ def calling(what: str) -> Iterator[None]:
         yield
     except docker.errors.APIError as error:
         said = str(error.explanation or error)
+        said = said if len(said) <= _MOST_SAID else f"{said[: _MOST_SAID // 2]} ... {said[-_MOST_SAID // 2 :]}"
         raise SandboxUnavailableError(
             f"The Docker engine could not {what}: {said.rstrip('.')}.{advice_on(said)}"
         ) from error

@@ -130,8 +130,24 @@ def import_layer(
                 f"The Docker engine could not import the sandbox image: {said.rstrip('.')}.{engine.advice_on(said)}"
             )
         if str(status.get("status", "")).startswith("sha256:"):
-            return str(status["status"])
+            made = str(status["status"])
+            if name:
+                _see_name(client, made, name)
+            return made
     raise SandboxUnavailableError(f"The Docker engine did not say what it imported: {answer[-300:]!r}")
+
+
+def _see_name(client: DockerClient, image: str, name: str) -> None:
+    """See that a new image has its name; Podman 4 gives it the repository's, with the tag ``latest``."""
+    import docker.utils  # an extra, and slow to import
+
+    if (attributes(client, name) or {}).get("Id") == image:
+        return
+    repository, tag = docker.utils.parse_repository_tag(name)
+    with engine.calling(f"name the image {name!r}"):
+        client.api.tag(image, repository, tag)
+        if (attributes(client, f"{repository}:latest") or {}).get("Id") == image:
+            client.api.remove_image(f"{repository}:latest")
 
 
 def remove(client: DockerClient, image: str) -> None:

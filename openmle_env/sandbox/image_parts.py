@@ -248,9 +248,9 @@ def add_environment(layer: Layer, interpreter: str) -> None:
     layer.text(f"{VENV}/pyvenv.cfg", f"home = {home}\ninclude-system-site-packages = false\nversion = {version}\n")
     for name in ("python", "python3", PYTHON):
         layer.link(f"{VENV}/bin/{name}", interpreter)
-    for name in ("data", "output", "work"):
-        layer.folder(name)
-    layer.folder("tmp", mode=0o1777)
+    layer.folder("data")
+    for name in ("output", "tmp", "work"):  # what is mounted there takes its mode from here in some engines
+        layer.folder(name, mode=0o1777)
     layer.text("etc/passwd", f"root:x:0:0::/:/bin/sh\nrunner:x:{layout.USER}:{layout.USER}::/work:/bin/sh\n")
     layer.text("etc/group", f"root:x:0:\nrunner:x:{layout.USER}:\n")
 

@@ -10,6 +10,7 @@ USER = 10001
 """User and group of everything in a box."""
 
 OF_A_MODULE = {
+    "pandas": ("pandas", "pandas.io.formats.csvs"),
     "sklearn": (
         *("sklearn", "sklearn.compose", "sklearn.ensemble", "sklearn.impute", "sklearn.linear_model"),
         *("sklearn.metrics", "sklearn.model_selection", "sklearn.pipeline", "sklearn.preprocessing"),

@@ -348,11 +348,7 @@ class Pool:
         for waiting in left:
             waiting.box.kill()
             self._retire(waiting)
-        with self._changed:
-            self._changed.wait_for(
-                lambda: not (self._coming or self._leaving), timeout=max(0.0, deadline - time.monotonic())
-            )
-
+        self.settle(deadline)
 
     def settle(self, deadline: float) -> bool:
         """Wait until no box is being made or given up; whether that happened before the deadline."""
@@ -420,4 +416,4 @@ def settle(seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     with _pools.lock:
         known = list(_pools.by_identity.values())
-    return all([pool.settle(deadline) for pool in known])
+    return all(pool.settle(deadline) for pool in known)

@@ -20,13 +20,28 @@ from tests.attacks.header import LIMITS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def feedback(run: Execution) -> str:
+    """What an agent is told of a run that was not graded."""
+    return render_feedback(
+        index=1,
+        status=run.status,
+        execution=run,
+        grade=None,
+        best=None,
+        higher_is_better=True,
+        feedback="validation",
+        limits=LIMITS,
+    )
+
+
 _TEXTS: dict[str, Callable[[Execution], str]] = {
     "stdout": lambda run: run.stdout,
     "stderr": lambda run: run.stderr,
     "reason": lambda run: run.reason,
     "notes": lambda run: "\n".join(run.notes),
     "submission": lambda run: run.submission.content.decode("utf-8", "replace"),
-    "feedback": lambda run: feedback(run),
+    "feedback": feedback,
 }
 _NUMBERS = (
     *("exit_code", "stdout_bytes", "stderr_bytes", "wall_seconds", "cpu_seconds", "peak_memory_mb", "oom_kills"),
@@ -42,20 +57,6 @@ _IS = re.compile(r"submission is (\w+)")
 
 class ConditionError(ValueError):
     """A condition that nobody understands."""
-
-
-def feedback(run: Execution) -> str:
-    """What an agent is told of a run that was not graded."""
-    return render_feedback(
-        index=1,
-        status=run.status,
-        execution=run,
-        grade=None,
-        best=None,
-        higher_is_better=True,
-        feedback="validation",
-        limits=LIMITS,
-    )
 
 
 def holds(condition: str, run: Execution) -> bool:

@@ -33,6 +33,8 @@ from openmle_env.types import Limits, ResultStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openmle_env.types import Warm
+
 PROGRAMS = Path(__file__).with_name("programs")
 NEXT = "# --- the next program of the session ---"
 MEANWHILE = "# --- another program, at the same time ---"
@@ -52,7 +54,8 @@ LIMITS = Limits(
 )
 """Small, so that whatever exhausts them is quick about it."""
 
-PLACES = ("docker", "bubblewrap", "single", "forked", "uncgrouped")
+WAYS: tuple[Warm, ...] = ("single", "forked")
+PLACES = ("docker", "bubblewrap", *WAYS, "uncgrouped")
 _KEYS = ("tries", "expect", "then", "graded", "limits", "collects", "holds", "source", "control", "open")
 _LINE = re.compile(r"# ([a-z]+)(?:\(([a-z]+)\))?: (.+)")
 _SOURCES = ("a NUL at its end", "a lone surrogate at its end", "padded to 200000", "padded to 200001")
@@ -67,7 +70,7 @@ class Place:
     """Where a program runs."""
 
     backend: str
-    way: str
+    way: Warm
     grouped: bool = True
     """Whether a control group confines the box."""
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from openmle_env.sandbox.protocol import Sandbox
+    from openmle_env.types import Warm
 
-WORKERS = 2
-"""Programs that run at the same time, each worker with sessions of its own."""
+WORKERS = 3
+"""Programs that run at the same time, each worker with sessions of its own; many of them only wait."""
+HEAD_START_SECONDS = 0.5
+"""How long before its victim an attack on other boxes begins."""
 NEXT_PROGRAM = Path(__file__).with_name("next_program.py").read_text(encoding="utf-8")
 CANARY = "CANARY-"
 """How the secrets begin that the suite plants where no program may look."""
@@ -84,7 +88,7 @@ class Host:
         """What programs are told, so that they need not guess: where the sockets and the folder are."""
         self._before = self._state()
 
-    def _listen(self, family: int, address: object) -> socket.socket:
+    def _listen(self, family: int, address: tuple[str, int] | str) -> socket.socket:
         server = self._stack.enter_context(socket.socket(family))
         server.bind(address)
         server.listen(64)
@@ -127,12 +131,12 @@ class Host:
 class Arena:
     """One backend and way, in which attacks run side by side."""
 
-    def __init__(self, host: Host, backend: str, way: str) -> None:
+    def __init__(self, host: Host, backend: str, way: Warm) -> None:
         self._host = host
         self._grader = host.grader()
         # A secret of the driver, which no box may inherit.
         os.environ["ATTACK_SECRET_TOKEN"] = host.secret
-        self._sandbox: Sandbox = select.create(backend, warm=way)  # type: ignore[arg-type]  a word of a header
+        self._sandbox: Sandbox = select.create(backend, warm=way)
         self.place = Place(backend=backend, way=way, grouped=self._sandbox.confinement().memory == "cgroup")
         self._worker = threading.local()
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="attack")
@@ -193,10 +197,10 @@ class Arena:
     def _run_both(self, attack: Attack) -> list[Execution]:
         sessions = [f"attack-{secrets.token_hex(8)}" if self.place.way == "forked" else "" for _ in attack.programs]
         with ThreadPoolExecutor(len(sessions)) as pool:
-            futures = [
-                pool.submit(self._execute, attack, program, session)
-                for program, session in zip(attack.programs, sessions, strict=True)
-            ]
+            futures = []
+            for program, session in zip(attack.programs, sessions, strict=True):
+                futures.append(pool.submit(self._execute, attack, program, session))
+                time.sleep(HEAD_START_SECONDS)
             executions = [future.result() for future in futures]
         for session in filter(None, sessions):
             self._sandbox.end_session(session)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.attacks.conditions import check
-from tests.attacks.header import Place, attacks, parse
+from tests.attacks.header import WAYS, Place, attacks, parse
 from tests.attacks.running import Arena, Host, run_plainly
 from tests.sandbox.processes import wait_until
 
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 
 ATTACKS = {attack.name: attack for attack in attacks()}
 PLACES = [
-    pytest.param((backend, way), id=f"{backend}-{way}", marks=getattr(pytest.mark, backend))
+    pytest.param(backend, way, id=f"{backend}-{way}", marks=getattr(pytest.mark, backend))
     for backend in ("docker", "bubblewrap")
-    for way in ("single", "forked")
+    for way in WAYS
 ]
 PLAIN_CONTROLS = [name for name, attack in ATTACKS.items() if attack.control == "plain"]
 BOXED_CONTROLS = [name for name, attack in ATTACKS.items() if attack.control.startswith("limits")]
@@ -58,7 +60,7 @@ class Fought:
         self.arena, self.outcomes = arena, outcomes
 
 
-@pytest.fixture(scope="module", params=PLACES)
+@pytest.fixture(scope="module", params=[pytest.param(one.values, id=one.id, marks=one.marks) for one in PLACES])
 def fought(request: pytest.FixtureRequest, host: Host, backend_works: Callable[[str], None]) -> Iterator[Fought]:
     backend, way = request.param
     backend_works(backend)
@@ -121,16 +123,27 @@ def test_there_are_many() -> None:
 @pytest.mark.parametrize("name", ATTACKS)
 def test_what_a_header_says_is_understood(name: str) -> None:
     attack = ATTACKS[name]
-    assert attack.tries and attack.limits
-    for place in (
-        Place(backend=b, way=w, grouped=g)
-        for b in ("docker", "bubblewrap")
-        for w in ("single", "forked")
-        for g in (True, False)
-    ):
-        assert attack.expected(place) and attack.expected(place, 1)
+    assert attack.limits.wall_seconds > 0
+    assert re.fullmatch("[a-z].*[^.]", attack.tries)
+    for backend, way, grouped in itertools.product(("docker", "bubblewrap"), WAYS, (True, False)):
+        place = Place(backend=backend, way=way, grouped=grouped)
+        assert attack.expected(place)
+        assert attack.expected(place, 1)
         for condition in attack.holds(place):
             check(condition)
+
+
+BOX = """# tries: to say which box it runs in
+# expect: success
+print(open("/proc/1/stat").read().split()[21])
+# --- the next program of the session ---
+print(open("/proc/1/stat").read().split()[21])
+"""
+
+
+def test_programs_of_a_session_share_a_box_and_others_do_not(fought: Fought) -> None:
+    first, second = (run.stdout for run in fought.arena.run(parse("box", BOX)).executions)
+    assert (first == second) == (fought.arena.place.way == "forked")
 
 
 STAYS = """
@@ -150,9 +163,7 @@ sandbox.run(Job(program=sys.argv[3], collect=(), modules=(), session="killed"))
 """
 
 
-@pytest.mark.parametrize(
-    ("backend", "way"), [pytest.param(*place.values[0], id=place.id, marks=place.marks) for place in PLACES]
-)
+@pytest.mark.parametrize(("backend", "way"), PLACES)
 def test_a_box_does_not_outlive_its_killed_driver(backend: str, way: str, backend_works: Callable[[str], None]) -> None:
     backend_works(backend)
     token = f"openmle-stays-{os.urandom(8).hex()}"

@@ -291,7 +291,8 @@ def test_every_limit_is_described_with_its_default() -> None:
 
 
 def test_the_number_of_conformance_checks_is_right() -> None:
-    number = len(conformance.PROGRAMS) + len(conformance.ISOLATION) + 2  # and the two that are cancelled
+    cases = len(conformance.PROGRAMS) + len(conformance.ISOLATION) + len(conformance.SESSIONS)
+    number = cases + 3  # the sessions that are kept apart, and the two runs that are cancelled
     assert f"A suite of {number} checks" in read("sandbox.md")
 
 

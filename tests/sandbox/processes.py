@@ -61,7 +61,7 @@ def in_boxes(pid: int) -> set[tuple[int, str]]:
 
 def runs_a_program(pid: int) -> bool:
     """Whether a box below this process has got as far as the program's own process."""
-    return any(b"child.py" in line and b"supervisor.py" not in line for line in command_lines(descendants(pid)))
+    return any(b"inside.child" in line and b"inside.supervisor" not in line for line in command_lines(descendants(pid)))
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:

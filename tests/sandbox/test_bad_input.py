@@ -102,12 +102,15 @@ def put(folder: Path, text: str) -> Path:
     return folder
 
 
-READ = "print(open('/data/train.csv').read() if __import__('os').path.isdir('/data') else open('/data').read())"
+READ = """
+import os
+print(open("/input/train.csv" if os.path.isdir("/input") else "/input").read())
+"""
 
 
 def job(source: Path, session: str = "one") -> Job:
     return Job(
-        program=READ, inputs={"/data": source}, collect=(), limits=boxes_driver.LIMITS, modules=(), session=session
+        program=READ, inputs={"/input": source}, collect=(), limits=boxes_driver.LIMITS, modules=(), session=session
     )
 
 
@@ -123,7 +126,7 @@ def test_inputs_that_vanish_before_the_run(sandbox: BoxSandbox, tmp_path: Path) 
     data = put(tmp_path / "data", "old")
     warm(sandbox, data)
     shutil.rmtree(data)
-    with pytest.raises(UsageError, match=r"Input '.*data' for '/data' does not exist"):
+    with pytest.raises(UsageError, match=r"Input '.*data' for '/input' does not exist"):
         sandbox.run(job(data))
 
 
@@ -314,10 +317,9 @@ def test_a_full_disk_is_said_before_a_program_runs(
     full: Path, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENMLE_HOME", str(full if what == "home" else tmp_path / "home"))
-    box = Box()
-    recorder = EpisodeRecorder(
-        TaskEnv(make_pack(tmp_path / "packs"), sandbox=box), full if what == "runs" else tmp_path / "runs"
-    )
+    sandbox = Box()
+    env = TaskEnv(make_pack(tmp_path / "packs"), sandbox=sandbox)
+    recorder = EpisodeRecorder(env, full if what == "runs" else tmp_path / "runs")
     with pytest.raises(DiskFullError, match=f"OPENMLE_{what.upper()}"):
         recorder.reset()
     assert [path.name for path in full.rglob("*") if path.is_file()] == ["ballast"]

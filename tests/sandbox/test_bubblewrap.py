@@ -19,7 +19,7 @@ import pytest
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox import bubblewrap, cgroup, channel, conformance, packages
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
-from openmle_env.sandbox.inside import supervisor
+from openmle_env.sandbox.inside import watch
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
 from tests.sandbox.processes import (
@@ -58,19 +58,7 @@ def data() -> Iterator[Path]:
         yield folder
 
 
-CASES = [*conformance.PROGRAMS, *conformance.ISOLATION]
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_conformance(sandbox: BubblewrapSandbox, data: Path, case: conformance.Case) -> None:
-    result = conformance.check_case(sandbox, case, data)
-    assert result.passed, result.detail
-
-
-@pytest.mark.parametrize("seconds", [0.0, 2.0])
-def test_cancelling(sandbox: BubblewrapSandbox, data: Path, seconds: float) -> None:
-    result = conformance.check_cancelled(sandbox, data, seconds=seconds)
-    assert result.passed, result.detail
+CASES = (*conformance.PROGRAMS, *conformance.ISOLATION)
 
 
 @pytest.mark.parametrize(
@@ -265,8 +253,8 @@ os.sched_setaffinity(0, os.sched_getaffinity(0))
 
 def test_an_end_after_the_deadline_is_late() -> None:
     """Where the supervisor, kept from the processor, saw both in one look."""
-    assert supervisor.in_time("exit", 2.1, 2) == "timeout"
-    assert [supervisor.in_time(end, seconds, 2) for end, seconds in (("exit", 1.9), ("memory", 2.1))] == [
+    assert watch.in_time("exit", 2.1, 2) == "timeout"
+    assert [watch.in_time(end, seconds, 2) for end, seconds in (("exit", 1.9), ("memory", 2.1))] == [
         "exit",
         "memory",
     ]
@@ -323,14 +311,6 @@ def test_forked_workers_share_no_user() -> None:
     """The limit on processes is per user: boxes that shared one would share the limit."""
     done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
     assert len(set(json.loads(done.stdout))) == 6
-
-
-def test_users_of_boxes_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container may map only some users."""
-    assert bubblewrap._spare_users("0 0 4294967295\n") > 4_000_000 * 256
-    assert bubblewrap._spare_users("0 100000 65536\n") == 65536 - 1 - 10001
-    monkeypatch.setattr(bubblewrap, "_spare_users", lambda text: 100)
-    assert {10001 < bubblewrap._own_user() <= 10101 for _ in range(300)} == {True}
 
 
 def test_report_of_a_run(sandbox: BubblewrapSandbox) -> None:
@@ -506,7 +486,7 @@ def test_a_supervisor_that_does_not_answer(confined: bool, monkeypatch: pytest.M
         # The outer one of the two that show this command is bubblewrap.
         for process in processes:
             line = b"".join(command_lines({process}))
-            if b"supervisor.pyc" in line and b"--unshare-pid" not in line:  # other than bubblewrap and the guard
+            if b"inside.supervisor" in line and b"--unshare-pid" not in line:  # other than bubblewrap and the guard
                 os.kill(process[0], signal.SIGSTOP)
         cancel.cancel()
 
@@ -603,8 +583,12 @@ time.sleep(60)
 from openmle_env.sandbox import conformance
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.types import Job, Limits
-sandbox = BubblewrapSandbox()
-results = {result.name: result.detail for result in conformance.check(sandbox)}
+results = {}
+for warm in ("single", "forked"):
+    sandbox = BubblewrapSandbox(warm=warm)
+    results |= {f"{warm}: {result.name}": result.detail for result in conformance.check(sandbox)}
+    sandbox.close()
+sandbox = BubblewrapSandbox(warm="off")
 run = sandbox.run(Job(program="import os; print(os.getuid(), os.getgid(), os.getgroups())", collect=()))
 covers = sandbox.run(Job(program=FILL_COVERS, collect=(), limits=Limits(inodes=500)))
 print(json.dumps([results, run.stdout, covers.reason]))
@@ -647,7 +631,7 @@ def test_as_an_ordinary_user(unavailable: Callable[[str], NoReturn]) -> None:
     assert done.returncode == 0, done.stderr
     results, stdout, covers = json.loads(done.stdout)
     assert {name: detail for name, detail in results.items() if detail} == {}
-    assert len(results) == len(CASES) + 2
+    assert len(results) == 2 * (len(CASES) + len(conformance.SESSIONS) + 3)
     assert stdout.startswith("10001 10001 ")
     assert covers == "The program made more files than its limit of 500 in one folder."
 

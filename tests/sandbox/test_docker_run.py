@@ -264,9 +264,8 @@ def test_an_input_that_the_user_inside_cannot_read_is_refused(docker_sandbox, tm
 
 def test_a_package_that_others_cannot_read_is_refused(docker_sandbox, tmp_path, monkeypatch):
     """As an installation under umask 077 leaves it."""
-    path = tmp_path / "supervisor.py"
-    path.touch(mode=0o600)
-    monkeypatch.setitem(docker._SUPERVISED, "/opt/openmle/supervisor.py", path)
+    (tmp_path / "supervisor.py").touch(mode=0o600)
+    monkeypatch.setitem(docker._SUPERVISED, "/opt/openmle/inside", tmp_path)
     with pytest.raises(UsageError, match=r"chmod -R a\+rX '.*supervisor.py'"):
         docker_sandbox.run(Job(program=GOOD))
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox import engine, image
+from openmle_env.sandbox import engine
 from openmle_env.sandbox.docker import DockerSandbox
 from openmle_env.types import Job
 
@@ -63,14 +63,3 @@ def test_a_missing_package_names_the_command_of_this_python(monkeypatch):
         engine.connect(),
     ):
         pass
-
-
-def test_the_image_command_ends_with_the_exit_code_of_infrastructure(no_engine, capsys):
-    assert image.main([]) == 3
-    assert "No Docker engine answers" in capsys.readouterr().err
-
-
-def test_an_image_is_there_though_others_cannot_be_listed(no_engine, monkeypatch, capsys):
-    monkeypatch.setattr(image, "ensure", lambda *_args, **_options: "sha256:1")
-    assert image.main(["--name", "one:1"]) == 0
-    assert capsys.readouterr().out.endswith("one:1 is sha256:1\n")

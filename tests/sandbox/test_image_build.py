@@ -9,7 +9,7 @@ from importlib import metadata
 import pytest
 
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox import engine, image, image_parts, reaper
+from openmle_env.sandbox import engine, image, image_build, image_parts, reaper
 from openmle_env.types import Job
 
 pytestmark = pytest.mark.docker
@@ -71,9 +71,9 @@ print(all(pathlib.Path(module.__spec__.cached).exists() for module in (numpy, sk
 
 
 def test_an_image_that_is_up_to_date_is_not_built_again(docker_image, monkeypatch):
-    monkeypatch.setattr(image, "build", lambda *_args, **_options: pytest.fail("built again"))
+    monkeypatch.setattr(image_build, "build", lambda *_args, **_options: pytest.fail("built again"))
     with engine.connect() as client:
-        assert image.ensure(docker_image) == client.images.get(docker_image).id
+        assert image_build.ensure(docker_image) == client.images.get(docker_image).id
     assert image.exists(docker_image)
     assert not image.exists("openmle-env-no-such-image:1")
 
@@ -91,9 +91,9 @@ def test_images_of_other_recipes_are_listed(docker_image):
 
 
 def test_an_image_that_does_not_work_gets_no_name_and_leaves_nothing(docker_engine, monkeypatch):
-    monkeypatch.setattr(image, "_TRIAL", "import no_such_module")
+    monkeypatch.setattr(image_build, "_TRIAL", "import no_such_module")
     with pytest.raises(SandboxUnavailableError, match="no_such_module"):
-        image.build("openmle-env-test-broken:1", base="host")
+        image_build.build("openmle-env-test-broken:1", base="host")
     assert not image.exists("openmle-env-test-broken:1")
     own = reaper.labels(0)[reaper.OWNER_LABEL]
     with engine.connect() as client:
@@ -105,10 +105,10 @@ def test_an_engine_may_take_long_for_one_step_of_a_build(monkeypatch):
     connect, seconds = engine.connect, []
     monkeypatch.setattr(engine, "connect", lambda given=engine.CALL_SECONDS: seconds.append(given) or connect(given))
     with pytest.raises(SandboxUnavailableError):
-        image.build("openmle-env-test-broken:1", base="127.0.0.1:1/no-such-base:1")
+        image_build.build("openmle-env-test-broken:1", base="127.0.0.1:1/no-such-base:1")
     assert seconds[0] >= 600
 
 
 def test_a_base_that_cannot_be_had_is_an_error_with_a_way_out(docker_engine):
     with pytest.raises(SandboxUnavailableError, match="--base host"):
-        image.build("openmle-env-test-broken:1", base="127.0.0.1:1/no-such-base:1")
+        image_build.build("openmle-env-test-broken:1", base="127.0.0.1:1/no-such-base:1")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import tarfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
-from openmle_env.sandbox import image, image_parts, packages
+from openmle_env.sandbox import image, image_parts, packages, recipes
+from openmle_env.sandbox.requirements import parse
 
 
 def members(build) -> dict[str, tarfile.TarInfo]:
@@ -114,6 +114,26 @@ def test_the_first_of_two_members_of_one_name_stays():
     assert members(build)["a/b"].size == 3
 
 
+def test_of_an_image_with_extra_packages_what_is_unwanted_goes_and_what_is_compiled_stays():
+    site = "opt/venv/lib/python3.11/site-packages/x"
+    stream = archive(
+        (f"{site}/tests/answers.csv", tarfile.REGTYPE, 0o644, ""),
+        (f"{site}/__pycache__/y.pyc", tarfile.REGTYPE, 0o644, ""),
+        (f"{site}/tests/__pycache__/z.pyc", tarfile.REGTYPE, 0o644, ""),
+        (f"{site}/tool", tarfile.REGTYPE, 0o6755, ""),
+        ("root/.cache/pip/x", tarfile.REGTYPE, 0o644, ""),
+        ("etc/passwd", tarfile.REGTYPE, 0o644, ""),
+    )
+    file = io.BytesIO()
+    layer = image_parts.Layer(file, keep_compiled=True)
+    image_parts.add_filtered(layer, stream)
+    layer.close()
+    file.seek(0)
+    with tarfile.open(fileobj=file) as tar:
+        found = {info.name: info.mode for info in tar}
+    assert found == {f"{site}/__pycache__/y.pyc": 0o644, f"{site}/tool": 0o755, "etc/passwd": 0o644}
+
+
 def test_unwanted_folders_are_there_but_empty():
     def build(layer):
         layer.folder("site-packages/x/tests/data")
@@ -138,20 +158,32 @@ def test_the_environment_has_the_user_and_the_folders_of_a_program():
     found = members(lambda layer: image_parts.add_environment(layer, "/usr/local/bin/python9"))
     assert found["opt/venv/bin/python"].linkname == "/usr/local/bin/python9"
     assert {"work", "data", "output", "tmp", "etc/passwd", "opt/venv/pyvenv.cfg"} <= set(found)
-    assert found["tmp"].mode == 0o1777
+    assert {found[name].mode for name in ("tmp", "work", "output")} == {0o1777}
+    assert found["data"].mode == 0o755
 
 
-def test_the_recipe_is_stable_and_changes_with_the_libraries_and_the_code(monkeypatch, tmp_path):
-    before = image.recipe()
-    assert image.recipe.__wrapped__() == before
+def test_the_recipe_is_stable_and_changes_with_the_libraries_and_the_code(monkeypatch):
+    recipe = recipes.recipe.__wrapped__
+    before = recipe()
+    assert recipe() == before == recipes.recipe()
     without = packages.distributions()[1:]
     with monkeypatch.context() as patch:
         patch.setattr(packages, "distributions", lambda: without)
-        assert image.recipe.__wrapped__() != before
-    other = tmp_path / "packages.py"  # which says what is left out
-    other.write_text(Path(packages.__file__).read_text() + "# changed\n")
-    monkeypatch.setattr(packages, "__file__", str(other))
-    assert image.recipe.__wrapped__() != before
+        assert recipe() != before
+    text = recipes.text
+    monkeypatch.setattr(recipes, "text", lambda name: text(name) + "# changed\n" * (name == "packages.py"))
+    assert recipe() != before
+
+
+def test_extra_packages_are_a_recipe_of_their_own(monkeypatch):
+    one, same, other = (parse(text, "x") for text in ("a==1\nb", "# the same\nb\na==1", "a==2\nb"))
+    names = [image.chosen(requirements=item) for item in (one, same, other)]
+    assert names[0] == names[1] != names[2]
+    assert image.chosen() not in names
+    assert image.chosen(requirements=image.for_gpus(one)) not in [*names, image.chosen(requirements=image.for_gpus())]
+    assert "--requirements" in image.advice(names[0], one)
+    monkeypatch.setenv("OPENMLE_IMAGE", "mine:1")
+    assert image.chosen(requirements=one) == "mine:1"
 
 
 def test_an_environments_image_is_named_by_its_recipe_unless_another_is_asked_for(monkeypatch):

@@ -15,7 +15,7 @@ _LOOK = Case(
     name="look",
     program=DENIED
     + """\
-import builtins, os, signal, socket, sys, threading
+import builtins, os, signal, socket, sys, threading, time
 import numpy
 
 folders = ("/work", "/tmp", "/output", "/dev/shm")
@@ -27,7 +27,11 @@ assert "/tmp" not in sys.path and sys.path[0] == "/work"
 assert str(numpy.pi).startswith("3.14159")
 assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and not signal.pthread_sigmask(signal.SIG_BLOCK, [])
 assert threading.active_count() == 1
-processes = [name for name in os.listdir("/proc") if name.isdigit()]
+for _ in range(100):  # what started this program may be about to end
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    if len(processes) <= 3:
+        break
+    time.sleep(0.02)
 assert len(processes) <= 3, processes  # this one, and what serves it
 denied("a socket of another program", lambda: socket.socket(socket.AF_UNIX).connect("\\0left"))
 print("clean")

@@ -1,9 +1,9 @@
 """A process that imports what it is told and waits: then it becomes the program, or forks one that does.
 
 Started with the arguments ``once STATUS_FD JOB_FD NICE MODULES`` or ``forks STATUS_FD CONTROL_FD NICE MODULES``.
-On the status pipe it says that it is ready, with the modules that it could not import. A program's process says its
-number there, where it was forked, and a later ``M`` that it died of a `MemoryError`. A job is JSON on a pipe; no job,
-no program.
+On the status pipe it says that it is ready, with the modules that it could not import. A process that was forked says
+its number there, and any program's a later ``M`` that it died of a `MemoryError`. A job is JSON on a pipe; no job, no
+program.
 """
 
 # Every import delays every box: no pathlib, no contextlib, and late imports where they can overlap with waiting.
@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import socket
 
 PROGRAM_PATH = "/work/program.py"
 OUT_OF_MEMORY = b"M"
@@ -66,45 +69,69 @@ def _apply(job: dict[str, Any]) -> None:
 
 
 def _serve(control_fd: int, status_fd: int, missing: list[str]) -> tuple[int, int]:
-    """Fork a process for each job that comes; returns in each of them, with its status and job descriptors.
+    """Fork a process for each message that comes, and tell when one has ended.
 
-    A process is forked twice: its parent ends at once, so that it is PID 1 that it reports to.
+    Returns in each of them, with its status and job descriptors.
     """
     import gc
+    import select
+    import signal
     import socket
 
     from . import confine
 
     control = socket.socket(fileno=control_fd)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(woken, select.POLLIN)
     gc.collect()
     gc.freeze()  # so that no collection in a program touches, and copies, what was imported
     confine.hide()
     _tell(status_fd, ("R" + ",".join(missing)).encode())
     os.close(status_fd)
     while True:
+        events = dict(poll.poll())
+        if woken in events:
+            os.read(woken, 4096)
+            _tell_ended(control)
+        if control_fd not in events:
+            continue
         message, descriptors, _, _ = socket.recv_fds(control, 16, 4)
         if not message:
             os._exit(0)
-        if not descriptors:
-            control.send(b"!")
-            continue
-        first = os.fork()
-        if first:
+        if os.fork():
             for descriptor in descriptors:
                 os.close(descriptor)
-            os.waitpid(first, 0)
             continue
-        if os.fork():
-            os._exit(0)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         out, err, status, job = descriptors
         os.dup2(out, 1)
         os.dup2(err, 2)
-        os.close(out)
-        os.close(err)
+        for descriptor in (out, err, woken, wake):
+            os.close(descriptor)
         control.close()
         _settle(int(message[1:]) if message[1:] else None)
         _tell(status, b"P%d" % os.getpid())
         return status, job
+
+
+def _tell_ended(control: socket.socket) -> None:
+    """Say of each process that has ended how, and what it used (see `processes.Ended`)."""
+    from .processes import Ended
+
+    while True:
+        try:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        control.send(b"%d %d %f %d" % Ended.of(pid, status, usage))
 
 
 def _settle(user: int | None) -> None:

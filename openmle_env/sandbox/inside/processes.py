@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import select
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .frames import give_up
+
+if TYPE_CHECKING:
+    import resource
 
 OUTPUT = "/output"
 FORK_SECONDS = 10.0
@@ -21,26 +24,51 @@ class Program:
         self.pid, self.stdout, self.stderr, self.status = pid, stdout, stderr, status
 
 
+class Ended(NamedTuple):
+    """What came of a process: its number, how it ended as `os.wait4` says, CPU time in seconds, memory in bytes."""
+
+    pid: int
+    status: int
+    cpu_seconds: float
+    peak_bytes: int
+
+    @classmethod
+    def of(cls, pid: int, status: int, usage: resource.struct_rusage) -> Ended:
+        """From the three values of `os.wait4`."""
+        return cls(pid, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
 class Waiting(Protocol):
     """A process that has imported its modules and waits."""
 
-    spare: tuple[int, ...]
-    """Processes that outlive a program."""
+    spare: int
+    """A process that outlives a program; 0 where there is none."""
+    notices: int
+    """Where it is readable that a program's process has ended (see `read_notice`); -1 where PID 1 is told itself."""
 
     def wait_ready(self) -> list[str]:
         """Wait until the modules are imported; returns those that could not be. Leaves when the owner is gone."""
+        ...
+
+    def prepare(self, user: int | None) -> None:
+        """See to it that a process is there that may become a program of this user."""
         ...
 
     def start(self, order: dict[str, Any]) -> Program:
         """Have the program begin."""
         ...
 
+    def read_notice(self) -> Ended | None:
+        """What has ended; None where the process that waits has."""
+        ...
+
 
 class Once:
     """A process that becomes the program itself."""
 
+    spare, notices = 0, -1
+
     def __init__(self, config: dict[str, Any]) -> None:
-        self.spare: tuple[int, ...] = ()
         self.stdout, out = os.pipe()
         self.stderr, err = os.pipe()
         self.status, status = os.pipe()
@@ -53,40 +81,51 @@ class Once:
         """See `Waiting`."""
         return _read_ready(self.status, self.stderr)
 
+    def prepare(self, user: int | None) -> None:
+        """See `Waiting`: it is there already, as PID 1's own user."""
+
     def start(self, order: dict[str, Any]) -> Program:
         """See `Waiting`."""
         _write_order(self._job, order)
         return Program(self.pid, self.stdout, self.stderr, self.status)
 
+    def read_notice(self) -> Ended | None:
+        """See `Waiting`: there are none."""
+        return None
+
 
 class Forking:
-    """A process from which each program is forked; it runs nothing of them, and is another user's where possible."""
+    """A process from which each program is forked; it runs nothing of them, and is another user's where possible.
+
+    A fork takes longer than all else that a box does for a program: each is made before its program comes.
+    """
 
     def __init__(self, config: dict[str, Any]) -> None:
         import socket  # only boxes that serve several programs pay for it
 
         self._send_fds = socket.send_fds
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.notices = self._control.fileno()
         self._status, status = os.pipe()
         self._stderr, err = os.pipe()
         keep = (status, theirs.fileno())
-        self.pid = _spawn(config, ("forks", str(status), str(theirs.fileno())), keep=keep, out=err, err=err)
-        self.spare: tuple[int, ...] = (self.pid,)
+        self.spare = _spawn(config, ("forks", str(status), str(theirs.fileno())), keep=keep, out=err, err=err)
         theirs.close()
         os.close(status)
         os.close(err)
+        self._job = -1
+        self._next: Program | None = None
 
     def wait_ready(self) -> list[str]:
         """See `Waiting`."""
         return _read_ready(self._status, self._stderr)
 
-    def start(self, order: dict[str, Any]) -> Program:
-        """See `Waiting`; gives the box up where no process comes."""
-        user = order.pop("user")
+    def prepare(self, user: int | None) -> None:
+        """Fork the next process; gives the box up where none comes."""
         stdout, out = os.pipe()
         stderr, err = os.pipe()
         status, their_status = os.pipe()
-        their_job, job = os.pipe()
+        their_job, self._job = os.pipe()
         theirs = (out, err, their_status, their_job)
         try:
             self._send_fds(self._control, [b"J" if user is None else b"J%d" % user], theirs)
@@ -99,16 +138,22 @@ class Forking:
         said = os.read(status, 64)
         if not said.startswith(b"P"):
             give_up("no process was forked: " + os.read(stderr, 1 << 16).decode(errors="replace").strip()[-500:])
-        _write_order(job, order)
-        return Program(int(said[1:]), stdout, stderr, status)
+        self._next = Program(int(said[1:]), stdout, stderr, status)
 
-    def answers(self) -> bool:
-        """Whether the process still serves: a program of the same user can stop or kill it."""
-        try:
-            self._control.send(b"?")
-            return bool(select.select([self._control], [], [], 1.0)[0]) and self._control.recv(8) == b"!"
-        except OSError:
-            return False
+    def start(self, order: dict[str, Any]) -> Program:
+        """See `Waiting`."""
+        program, self._next = self._next, None
+        if program is None:
+            give_up("no process was prepared")
+        _write_order(self._job, order)
+        return program
+
+    def read_notice(self) -> Ended | None:
+        """See `Waiting`."""
+        words = self._control.recv(256).split()
+        if not words:
+            return None
+        return Ended(int(words[0]), int(words[1]), float(words[2]), int(words[3]))
 
 
 def _write_order(job: int, order: dict[str, Any]) -> None:
@@ -167,6 +212,8 @@ def environment(threads: int) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONFAULTHANDLER": "1",
+        # The data are the same files in all boxes: one that locks them must not stop those that read them.
+        "HDF5_USE_FILE_LOCKING": "FALSE",
         "OMP_NUM_THREADS": count,
         "OPENBLAS_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
@@ -188,6 +235,6 @@ def cpu_seconds_of(pid: int) -> float:
         return 0.0
 
 
-def others(spare: tuple[int, ...]) -> list[int]:
-    """The processes of the box beside PID 1 and those that are spared."""
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, *spare)]  # noqa: PTH208  likewise
+def others(spare: int) -> list[int]:
+    """The processes of the box beside PID 1 and the one that is spared."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, spare)]  # noqa: PTH208  likewise

@@ -11,6 +11,7 @@ comes for a while, or a program left something that could not be removed.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -37,7 +38,7 @@ def main() -> NoReturn:
     try:
         if config["users"]:
             for folder in SHARED:  # engines give a new file system the mode of what it covers
-                os.chmod(folder, 0o1777)  # noqa: PTH101  no pathlib here
+                os.chmod(folder, 0o1777)  # noqa: PTH101, S103  no pathlib here; as /tmp
         confine(config)
         started = time.monotonic()
         waiting = Forking(config) if config["forks"] else Once(config)
@@ -46,13 +47,15 @@ def main() -> NoReturn:
     folders = memory.memory_folders()  # looked up while the modules are imported
     missing = waiting.wait_ready()
     wakeups = Wakeups()
-    box = Box(folders, users=config.get("users"))
+    box = Box(folders)
+    users = itertools.cycle(range(*config["users"]) if config["users"] else [None])
     said: dict[str, Any] = {"seconds": round(time.monotonic() - started, 4), "missing": missing}
     while True:
+        user = next(users)
+        waiting.prepare(user)
         send_json(b"R", said)
         wait_for_job(config["idle_seconds"])
-        again = box.serve(waiting, wakeups) and isinstance(waiting, Forking) and waiting.answers()
-        if not again:
+        if not box.serve(waiting, user, wakeups):
             os._exit(0)
         said = {}
 
@@ -60,17 +63,15 @@ def main() -> NoReturn:
 class Box:
     """What is the same for all programs that a box serves."""
 
-    def __init__(self, folders: list[str], users: list[int] | None) -> None:
+    def __init__(self, folders: list[str]) -> None:
         self.folders = folders
         self.modes = {folder: os.lstat(folder).st_mode for folder in folders}
         self.unused = memory.usage_of(folders)
-        self.users = iter(range(users[0], users[0] + users[1])) if users else None
         self.own = os.getuid()
 
-    def serve(self, waiting: Waiting, wakeups: Wakeups) -> bool:
+    def serve(self, waiting: Waiting, user: int | None, wakeups: Wakeups) -> bool:
         """Run one job and report; returns whether the box is as it was before."""
         job, program = json.loads(receive()), receive()
-        user = next(self.users) if self.users else None
         if user is not None:
             act_as(user, self.own)
         with open(PROGRAM_PATH, "wb") as file:
@@ -78,10 +79,9 @@ class Box:
         if user is not None:
             act_as(self.own, self.own)
         kills, peak = memory.cgroup_oom_kills(), memory.cgroup_peak_bytes()
-        order = {**{key: job[key] for key in ("rlimits", "environment")}, "user": user}
-        started = waiting.start(order)
+        started = waiting.start({key: job[key] for key in ("rlimits", "environment")})
         imports = 0.0 if waiting.spare else cpu_seconds_of(started.pid)
-        run = Run(started, job, self.folders, waiting.spare, user)
+        run = Run(started, job, self.folders, waiting, user)
         run.watch(job["wall_seconds"], wakeups)
         if user is not None:
             act_as(user, self.own)

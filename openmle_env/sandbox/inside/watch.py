@@ -14,7 +14,7 @@ from typing import Any
 from . import memory
 from .confine import act_as
 from .frames import CHUNK, send
-from .processes import Program, others
+from .processes import Ended, Program, Waiting, others
 
 WATCH_SECONDS = 0.025
 END_SECONDS = 5.0
@@ -68,15 +68,12 @@ class Wakeups:
 
 
 class Run:
-    """One run of the program.
-
-    ``spare`` are processes that outlive it; ``user`` is the program's own user, where it is another one than PID 1's.
-    """
+    """One run of the program. ``user`` is its own, where that is another one than PID 1's."""
 
     def __init__(
-        self, program: Program, job: dict[str, Any], folders: list[str], spare: tuple[int, ...], user: int | None
+        self, program: Program, job: dict[str, Any], folders: list[str], waiting: Waiting, user: int | None
     ) -> None:
-        self.program, self.spare, self.user = program, spare, user
+        self.program, self.waiting, self.user = program, waiting, user
         self.memory_bytes: int | None = job["memory_bytes"]
         self.files: int = job["files"]
         if self.memory_bytes is None:  # what was mounted with a number of files needs no watch
@@ -99,8 +96,9 @@ class Run:
 
     def watch(self, wall_seconds: float, wakeups: Wakeups) -> None:
         """Follow the program until it ends, exceeds its time, memory or number of files, or the owner goes."""
-        for descriptor in (*self.open, wakeups.fd, self.program.status, 0):
-            self._poll.register(descriptor, select.POLLIN)
+        for descriptor in (*self.open, wakeups.fd, self.program.status, self.waiting.notices, 0):
+            if descriptor >= 0:
+                self._poll.register(descriptor, select.POLLIN)
         started = time.monotonic()
         deadline = started + wall_seconds
         look = started
@@ -116,12 +114,7 @@ class Run:
                 if self.end:
                     break
             wait = min(deadline, look) - now if self.folders else deadline - now
-            for descriptor, _ in self._poll.poll(max(1.0, min(wait, 3600.0) * 1000)):
-                if descriptor == wakeups.fd:
-                    wakeups.clear()
-                    self._reap()
-                else:
-                    self._take(descriptor)
+            self._answer(max(1.0, min(wait, 3600.0) * 1000), wakeups)
         self.seconds = time.monotonic() - started
         self.end = in_time(self.end, self.seconds, wall_seconds)
         self._poll.unregister(wakeups.fd)
@@ -130,6 +123,17 @@ class Run:
         self._drain()
         for log in self.logs.values():
             log.finish()
+
+    def _answer(self, milliseconds: float, wakeups: Wakeups) -> None:
+        """Wait for what happens next, and take it in."""
+        for descriptor, _ in self._poll.poll(milliseconds):
+            if descriptor == wakeups.fd:
+                wakeups.clear()
+                self._reap()
+            elif descriptor == self.waiting.notices:
+                self._read_notice()
+            else:
+                self._take(descriptor)
 
     def close(self) -> None:
         """Give the pipes back."""
@@ -154,30 +158,49 @@ class Run:
                 return False
             if pid == 0:
                 return True
-            if pid in self.spare:
+            if pid == self.waiting.spare:
                 self.spare_died = True
-                continue
-            self.cpu_seconds += usage.ru_utime + usage.ru_stime
-            self.peak_bytes = max(self.peak_bytes, usage.ru_maxrss * 1024)
-            code = os.waitstatus_to_exitcode(status)
-            if pid == self.program.pid:
-                self.exit_code, self.end = code, self.end or "exit"
-            elif self._killing and code == -signal.SIGKILL:
-                self.strays += 1
+            else:
+                self._count(Ended.of(pid, status, usage))
+
+    def _read_notice(self) -> None:
+        ended = self.waiting.read_notice()
+        if ended is None:
+            self.spare_died = True
+            self._poll.unregister(self.waiting.notices)
+        else:
+            self._count(ended)
+
+    def _count(self, ended: Ended) -> None:
+        """One process of the program is gone: it itself, or what it left or others of it did."""
+        self.cpu_seconds += ended.cpu_seconds
+        self.peak_bytes = max(self.peak_bytes, ended.peak_bytes)
+        code = os.waitstatus_to_exitcode(ended.status)
+        if ended.pid == self.program.pid:
+            self.exit_code, self.end = code, self.end or "exit"
+        elif self._killing and code == -signal.SIGKILL:
+            self.strays += 1
 
     def _kill_everything(self) -> None:
         self._killing = True
         until = time.monotonic() + END_SECONDS
         while time.monotonic() < until:
             self._kill()
-            if not self._reap() or (self.spare and not others(self.spare)):
+            any_left = self._reap()
+            if self._all_gone() if self.waiting.spare else not any_left:
                 return
             time.sleep(0.001)
+
+    def _all_gone(self) -> bool:
+        """Whether no process of the program is left; reads how its own ended."""
+        while not self.spare_died and self.exit_code is None and select.select([self.waiting.notices], [], [], 0.1)[0]:
+            self._read_notice()
+        return not others(self.waiting.spare)
 
     def _kill(self) -> None:
         """Signal all processes of the program at once, so that none can outrun it by forking."""
         try:
-            if not self.spare:
+            if not self.waiting.spare:
                 os.kill(-1, signal.SIGKILL)
             elif self.user is None:
                 self._kill_some()
@@ -194,7 +217,7 @@ class Run:
     def _kill_some(self) -> None:
         """Without users to tell them apart: one by one, and where they multiply, with what was to be spared."""
         for _ in range(10):
-            found = others(self.spare)
+            found = others(self.waiting.spare)
             if not found:
                 return
             for pid in found:
@@ -245,7 +268,7 @@ class Run:
         return "files" if files > self.files else ""
 
     def _memory_exceeded(self, limit: int, files: int) -> bool:
-        pids = [str(pid) for pid in others(self.spare)]
+        pids = [str(pid) for pid in others(self.waiting.spare)]
         sockets = memory.bytes_in_sockets()
         total = sum(memory.resident_bytes(pid) for pid in pids) + files + sockets
         if total > limit:
