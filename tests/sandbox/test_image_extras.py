@@ -31,7 +31,7 @@ from tests.sandbox.wheels import ANSWER, TINY, make_tiny, make_wheel
 
 pytestmark = pytest.mark.docker
 
-SECRET = "QmVsb25ncyB0byB0aGUgYnVpbGQgYWxvbmU"
+MARK = "QmVsb25ncyB0byB0aGUgYnVpbGQgYWxvbmU"
 NAME = "openmle-env-test-extras:1"
 
 
@@ -43,7 +43,7 @@ def given(tmp_path_factory):
     make_wheel(folder / "wheels", "openmle_cuda", files={"openmle_cuda.py": "torch = 1\n"})
     (folder / "requirements.txt").write_text(f"{TINY} ==1.0  # small\n")
     (folder / "cuda.txt").write_text("openmle_cuda\n")
-    (folder / "ca.pem").write_text(f"-----BEGIN CERTIFICATE-----\n{SECRET}\n-----END CERTIFICATE-----\n")
+    (folder / "ca.pem").write_text(f"-----BEGIN CERTIFICATE-----\n{MARK}\n-----END CERTIFICATE-----\n")
     return folder
 
 
@@ -54,7 +54,7 @@ def arguments(given):
 @pytest.fixture(scope="module")
 def built(docker_image, given):
     """The document of the build of an image for GPUs."""
-    with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context():
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(image, "CUDA", given / "cuda.txt")
         wanted = image.for_gpus(requirements.read(given / "requirements.txt"))
         out = io.StringIO()
@@ -95,7 +95,7 @@ def test_neither_certificates_nor_pip_nor_names_of_the_build_are_anywhere_in_it(
     with engine.connect() as client:
         data = b"".join(client.images.get(NAME).save())
     assert b"openmle_tiny" in data
-    for trace in (SECRET.encode(), b"openmle-build", b"pip.conf", b"pip/_internal"):
+    for trace in (MARK.encode(), b"openmle-build", b"pip.conf", b"pip/_internal"):
         assert trace not in data, trace
 
 
@@ -153,7 +153,7 @@ def test_the_dockerfile_needs_no_buildkit():
     assert not image_install.recipes.text("Dockerfile").startswith("# syntax")
 
 
-# --- images that boxes cannot run ---------------------------------------------------------------------------------------
+# --- images that boxes cannot run -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_an_image_that_was_not_made_here_is_asked_once(docker_image, monkeypatch
 
 
 def test_images_that_boxes_cannot_run_are_told_before_anything_runs(imported):
-    with pytest.raises(SandboxUnavailableError, match="has no image 'openmle-env-no-such:1'. Build it"):
+    with pytest.raises(SandboxUnavailableError, match=r"has no image 'openmle-env-no-such:1'\. Build it"):
         check("openmle-env-no-such:1")
     with pytest.raises(SandboxUnavailableError, match=f"no Python that works at {packages.VENV}"):
         check(imported())

@@ -1,4 +1,4 @@
-# tries: 40 system calls that no data science needs: mounts, namespaces, modules, keys, traces, clocks and so on
+# tries: to make about sixty system calls that no data science needs: mounts, namespaces, modules, keys, traces, clocks and so on
 # expect: success
 # holds: stdout has DENIED
 # control: plain

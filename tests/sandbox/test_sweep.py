@@ -1,0 +1,81 @@
+"""What a program left in the folders of its box goes before the next program comes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from openmle_env.sandbox.inside import sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "work"
+    place.mkdir(mode=0o755)
+    yield place
+    place.chmod(0o755)
+
+
+def empty(folder: Path, mode: int = 0o40755) -> bool:
+    return sweep.empty([str(folder)], {str(folder): mode})
+
+
+def test_all_kinds_of_files(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    (folder / "link").symlink_to(outside)
+    (folder / "nowhere").symlink_to("missing")
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(folder / "socket"))
+    (folder / "closed").mkdir()
+    (folder / "closed" / "inner").mkdir()
+    (folder / "closed" / "inner" / "file").touch(mode=0o000)
+    (folder / "closed" / "inner").chmod(0o000)
+    (folder / "closed").chmod(0o000)
+    (folder / os.fsdecode(b"\xff\xfe")).mkdir()
+    (folder / os.fsdecode(b"\xff\xfe") / os.fsdecode(b"\xff0-1")).mkdir()
+    (folder / ("n" * 255)).touch()
+    assert empty(folder)
+    assert list(folder.iterdir()) == []
+    assert (outside / "kept").exists()
+
+
+def test_folders_deeper_than_any_path(folder: Path) -> None:
+    start = os.open(folder, os.O_RDONLY)
+    here = start
+    for _ in range(3000):
+        os.mkdir("d" * 50, dir_fd=here)
+        inner = os.open("d" * 50, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    assert empty(folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_the_folder_itself_is_as_it_was(folder: Path) -> None:
+    folder.chmod(0o700)
+    assert empty(folder)
+    assert folder.stat().st_mode == 0o40755
+
+
+def test_what_cannot_be_removed_is_told(folder: Path) -> None:
+    """Two that come to the same name by being moved up: the box is then not used again."""
+    (folder / "a" / "inner").mkdir(parents=True)
+    (folder / os.fsdecode(b"\xff%d-1" % os.getpid()) / "full").mkdir(parents=True)
+    (folder / os.fsdecode(b"\xff%d-1" % os.getpid()) / "full" / "file").touch()
+    emptied = empty(folder)
+    assert emptied == (list(folder.iterdir()) == [])
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    assert not empty(tmp_path / "missing")
