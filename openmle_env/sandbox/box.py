@@ -37,7 +37,7 @@ from openmle_env.sandbox.verdict import Aftermath, cancelled, judge, refuse
 from openmle_env.types import MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from openmle_env.sandbox.protocol import Confinement
     from openmle_env.types import Execution, Job, Warm
@@ -132,6 +132,8 @@ class BoxSandbox(ABC):
     """
 
     name: str
+    gives_gpus = False
+    """Whether its boxes can be given devices."""
 
     def __init__(self, warm: Warm | None = None) -> None:
         self.warm: Warm = warm or settings.load().warm
@@ -180,20 +182,50 @@ class BoxSandbox(ABC):
             return cancelled("The run was cancelled before it started.", backend=self.name)
         if self._closed:
             return cancelled("The sandbox was closed before the run.", backend=self.name)
+        if job.limits.gpus:
+            return self._run_on_gpus(job, cancel, began)
         pool = self._pool_for(job)
         if pool is None:
-            return self._run_fresh(job, cancel, began)
+            return self._run_fresh(job, Plan(modules=job.modules or ()), cancel, began)
         return self._run_warm(pool, job, cancel, began)
 
-    def _run_fresh(self, job: Job, cancel: CancelToken, began: float) -> Execution:
-        """Run the job in a box that is made for it, and gone when this returns."""
+    def _run_on_gpus(self, job: Job, cancel: CancelToken, began: float) -> Execution:
+        """Run the job with devices that no other program has meanwhile, unless the settings allow that."""
+        from openmle_env.sandbox.gpus import leases, payload
+
+        if not self.gives_gpus:
+            raise UsageError(
+                f"The sandbox {self.name!r} gives programs no GPU, and {job.limits.gpus} were asked for. Use Docker."
+            )
+        seconds = READY_SECONDS + job.limits.wall_seconds + GRACE_SECONDS + CLOSE_SECONDS
         try:
-            waiting = self._open_ready(job, Plan(modules=job.modules or ()), cancel)
+            with leases.lease(int(job.limits.gpus), seconds=seconds, cancel=cancel) as lease:
+                told = payload.environment(lease.devices, sharing=lease.sharing, torch=_version_of("torch"))
+                job = replace(job, environment={**told, **job.environment})
+                plan = Plan(modules=job.modules or (), gpus=lease.devices)
+                execution = self._run_fresh(job, plan, cancel, began, before=lease.confirm)
+        except leases.LeaseCancelledError:
+            return self._cancelled(cancel, began, Aftermath())
+        return replace(execution, gpus=tuple(device.uuid for device in plan.gpus))
+
+    def _run_fresh(
+        self,
+        job: Job,
+        plan: Plan,
+        cancel: CancelToken,
+        began: float,
+        *,
+        before: Callable[[], None] = lambda: None,
+    ) -> Execution:
+        """Run the job in a box that is made for it, and gone when this returns; ``before`` may refuse at the last."""
+        try:
+            waiting = self._open_ready(job, plan, cancel)
         except SandboxUnavailableError:
             if cancel.cancelled or self._closed:
                 return self._cancelled(cancel, began, Aftermath())
             raise
         try:
+            before()
             return self._run_in(waiting, job, cancel, began)
         finally:
             waiting.box.close()
@@ -327,6 +359,16 @@ def wait_ready(box: Box, channel: Channel, job: Job, *, name: str) -> None:
         raise SandboxUnavailableError(
             f"A {name} box could not be started: {said.strip()}{notes} `openmle doctor` says what is missing."
         ) from error
+
+
+def _version_of(distribution: str) -> str:
+    """The version that programs import, empty where they cannot."""
+    from importlib import metadata  # 10 ms
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 class _Runs(Protocol):

@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openmle_env.errors import SandboxUnavailableError, UsageError
+from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import cgroup, users
 from openmle_env.sandbox.arguments import arguments
 from openmle_env.sandbox.box import CLOSE_SECONDS, BoxSandbox
@@ -101,8 +101,6 @@ class BubblewrapSandbox(BoxSandbox):
 
     def open_box(self, job: Job, plan: Plan) -> BubblewrapBox:
         """Start a box; see `BoxSandbox.open_box`."""
-        if job.limits.gpus:
-            raise UsageError(f"Bubblewrap gives no GPU to a program; {job.limits.gpus} asked for. Use Docker.")
         if os.geteuid() == 0:
             check_readable(job.inputs.values())
         group = cgroup.make(job.limits, extra=1 if plan.forks else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import select
 import socket
 import threading
@@ -12,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openmle_env import settings
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox import engine, reaper, users
+from openmle_env.sandbox import engine, engine_facts, reaper, users
 from openmle_env.sandbox import image as images
 from openmle_env.sandbox.box import (
     GRACE_SECONDS,
@@ -24,6 +26,7 @@ from openmle_env.sandbox.box import (
 )
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks
+from openmle_env.sandbox.gpus import engine_errors, payload
 from openmle_env.sandbox.layout import INSIDE
 from openmle_env.sandbox.pool import LONGEST_SECONDS
 from openmle_env.sandbox.protocol import Confinement
@@ -32,7 +35,7 @@ from openmle_env.sandbox.verdict import Aftermath
 from openmle_env.types import MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from docker import DockerClient
 
@@ -57,12 +60,18 @@ class DockerSandbox(BoxSandbox):
     """
 
     name = "docker"
+    gives_gpus = True
 
-    def __init__(self, image: str | None = None, *, warm: Warm | None = None) -> None:
-        """Use this image, or that of the settings, or else the one of this environment (see `images.chosen`)."""
+    def __init__(self, image: str | None = None, *, warm: Warm | None = None, runtime: str | None = None) -> None:
+        """Use this image, or that of the settings, or else the one of this environment (see `images.chosen`).
+
+        ``runtime`` is the engine's, such as ``runsc``; that of the settings, or else the engine's default.
+        """
         super().__init__(warm)
         self.image = images.chosen(image)
+        self.runtime = settings.load().runtime if runtime is None else runtime
         self._info: dict[str, Any] | None = None
+        self._stop_reaper: Callable[[], None] | None = None
 
     def confinement(self) -> Confinement:
         """What the engine can enforce on its machine.
@@ -92,7 +101,7 @@ class DockerSandbox(BoxSandbox):
     @property
     def identity(self) -> tuple[object, ...]:
         """See `BoxSandbox.identity`."""
-        return (*super().identity, self.image)
+        return (*super().identity, self.image, self.runtime, os.environ.get("DOCKER_HOST"))
 
     def open_box(self, job: Job, plan: Plan) -> Container:
         """Create, attach and start one container.
@@ -103,10 +112,12 @@ class DockerSandbox(BoxSandbox):
         """
         check_readable((*job.inputs.values(), *_SUPERVISED.values()))
         with engine.connect() as client, contextlib.ExitStack() as undo:
-            reaper.collect_once(client)
+            self._collect(client)
             info = self._engine_info(client)
+            images.check(client, self.image, info)
             user = users.first_of_a_box(mapped=_mapped(info))
-            made = _create(client, self.image, job, plan, user=user)
+            undo.enter_context(engine_errors.explaining(plan.gpus))
+            made = _create(client, self.image, job, plan, info, user=user, runtime=self.runtime)
             undo.callback(_remove_quietly, made["Id"])
             with engine.calling("attach to a container"):
                 stream = client.api.attach_socket(made["Id"], {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
@@ -118,10 +129,28 @@ class DockerSandbox(BoxSandbox):
         return Container(made["Id"], connection, job.limits, info, notes=tuple(made.get("Warnings") or ()))
 
     def _engine_info(self, client: DockerClient) -> dict[str, Any]:
+        """What the engine says of itself, asked once, and whether it can run boxes at all."""
         if self._info is None:
             with engine.calling("say what it can confine"):
-                self._info = dict(client.info())
+                info = dict(client.info())
+            engine_facts.check(info, runtime=self.runtime)
+            self._info = info
         return self._info
+
+    def _collect(self, client: DockerClient) -> None:
+        """Remove what killed processes left: now, the first time, and every few minutes until this is closed."""
+        reaper.collect_once(client)
+        with self._lock:
+            if self._stop_reaper is None and not self._closed:
+                self._stop_reaper = reaper.start_background()
+
+    def close(self) -> None:
+        """See `BoxSandbox.close`."""
+        super().close()
+        with self._lock:
+            stop, self._stop_reaper = self._stop_reaper, None
+        if stop is not None:
+            stop()
 
 
 class Container:
@@ -265,9 +294,10 @@ def _mapped(info: Mapping[str, Any]) -> int | None:
     return 65_536 if "name=userns" in options or "name=rootless" in options else users.mapped_here()
 
 
-def _create(client: DockerClient, image: str, job: Job, plan: Plan, *, user: int) -> dict[str, Any]:
-    import docker.errors  # an extra, and slow to import
-    from docker.types import LogConfig, Mount, Ulimit
+def _create(
+    client: DockerClient, image: str, job: Job, plan: Plan, info: Mapping[str, Any], *, user: int, runtime: str
+) -> dict[str, Any]:
+    from docker.types import LogConfig, Mount, Ulimit  # an extra, and slow to import
 
     limits = job.limits
     memory = int(limits.memory_mb * MIB)
@@ -295,33 +325,28 @@ def _create(client: DockerClient, image: str, job: Job, plan: Plan, *, user: int
             for inside, source in sources.items()
         ],
         log_config=LogConfig(type="none"),
+        device_requests=payload.requests(plan.gpus, info),
+        runtime=runtime or None,
     )
     own = configuration(job, plan, user=user if plan.forks else None)  # where it forks it starts as root
     seconds = READY_SECONDS + plan.idle_seconds + max(limits.wall_seconds, plan.idle_seconds and LONGEST_SECONDS)
     seconds += GRACE_SECONDS + _SPARE_SECONDS
-    try:
-        with engine.calling("create a container"):
-            return dict(
-                client.api.create_container(
-                    image,
-                    list(SUPERVISOR),
-                    stdin_open=True,
-                    detach=False,  # with stdin_open: stdin ends when its one client goes, and the box with it
-                    user="0:0" if plan.forks else f"{user}:{user}",
-                    working_dir="/work",
-                    hostname="sandbox",
-                    stop_signal="SIGKILL",  # PID 1 ignores others: an engine that shuts down would wait in vain
-                    environment=own,
-                    labels=reaper.labels(seconds),
-                    host_config=host,
-                )
+    with engine.calling("create a container"):
+        return dict(
+            client.api.create_container(
+                image,
+                list(SUPERVISOR),
+                stdin_open=True,
+                detach=False,  # with stdin_open: stdin ends when its one client goes, and the box with it
+                user="0:0" if plan.forks else f"{user}:{user}",
+                working_dir="/work",
+                hostname="sandbox",
+                stop_signal="SIGKILL",  # PID 1 ignores others: an engine that shuts down would wait in vain
+                environment={**own, **payload.container_environment(plan.gpus)},
+                labels=reaper.labels(seconds),
+                host_config=host,
             )
-    except SandboxUnavailableError as error:
-        if isinstance(error.__cause__, docker.errors.ImageNotFound):
-            raise SandboxUnavailableError(
-                f"The Docker engine has no image {image!r}. {images.advice(image)}"
-            ) from error
-        raise
+        )
 
 
 def _folders(limits: Limits, user: int | None) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from openmle_env.sandbox.layout import OF_A_MODULE
 
 if TYPE_CHECKING:
+    from openmle_env.sandbox.gpus.devices import Device
     from openmle_env.types import Limits
 
 LEAST_MEMORY_MB, LEAST_CPUS = 384, 0.25
@@ -24,6 +25,8 @@ class Plan:
     """Whether it serves several programs, each forked from the process that has imported the modules."""
     idle_seconds: float = 120.0
     """After so many without a job it ends by its own clock."""
+    gpus: tuple[Device, ...] = ()
+    """The devices that it gets, lent to its one program."""
 
     def imports(self, limits: Limits) -> tuple[str, ...]:
         """The modules to import, with those that are commonly used of each."""

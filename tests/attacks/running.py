@@ -65,6 +65,7 @@ class Host:
         for file, text in (
             (self.data / "train.csv", "id,x,y\n" + "".join(f"{n},{n % 7},{n % 2}\n" for n in range(100))),
             (self.data / "test.csv", "id,x\n" + "".join(f"{n},{n % 7}\n" for n in range(ROWS))),
+            (self.data / "sample_submission.csv", "id,y\n" + "".join(f"{n},0\n" for n in range(ROWS))),
             (self.answers, "id,y\n" + "".join(f"{n},{n % 2}\n" for n in range(ROWS))),
             (self.answers.with_name("secret.txt"), self.secret),
         ):

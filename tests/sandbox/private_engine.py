@@ -173,25 +173,49 @@ class PrivateEngine:
         walk = os.walk("/sys/fs/cgroup")
         return [Path(root) for root, _, _ in walk if f"/{self.control_group}" in root]
 
-    def close(self) -> None:
-        """End it, its containers first, and remove all of it."""
+    def settled(self, running: int) -> bool:
+        """Whether so many containers run, and none is on its way; for what must not meet one that is half-made."""
+        found = self.containers()
+        return len(found) == running and all(item.endswith("running") for item in found)
+
+    def clear(self) -> None:
+        """Remove all containers, and what an engine that was killed while it started one left of it."""
         if self._process is not None and self.answers():
             with self.client() as client:
                 for container in client.api.containers(all=True):
-                    client.api.remove_container(container["Id"], v=True, force=True)
-        self.stop()
-        for pid, _ in self._helpers("containerd-shim"):  # of an engine that was killed and could not start again
-            os.kill(pid, signal.SIGKILL)
+                    with contextlib.suppress(OSError):
+                        client.api.remove_container(container["Id"], v=True, force=True)
+        for pid, _ in self._helpers("containerd-shim"):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         for group in self._groups():
             with contextlib.suppress(OSError):
                 for number in (group / "cgroup.procs").read_text().split():
                     os.kill(int(number), signal.SIGKILL)
+        for group in sorted(self._groups(), reverse=True):
+            if group.name != self.control_group:
+                wait_until(lambda group=group: _removed(group), 5)
+
+    def close(self) -> None:
+        """End it, its containers first, and remove all of it."""
+        self.clear()
+        self.stop()
+        self.clear()
         for place in reversed(self._mounts()):
             subprocess.run(["umount", "--lazy", place], check=False)
         for group in sorted(self._groups(), reverse=True):
-            with contextlib.suppress(OSError):
-                group.rmdir()
+            _removed(group)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _removed(group: Path) -> bool:
+    """Whether a control group is gone now."""
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            group.rmdir()
+        except OSError:
+            return False
+    return True
 
 
 @contextlib.contextmanager

@@ -105,7 +105,7 @@ for family in (socket.AF_VSOCK, socket.AF_PACKET):
 print(sorted(name for name in os.environ if name.startswith(('OPENMLE', 'DOCKER', 'CI', 'PYTEST'))))
 """
     execution = docker_sandbox.run(Job(program=program, collect=()))
-    assert execution.stdout.splitlines() == ["10001 10001 True", "True True 1 2", "[]", "refused", "refused", "[]"]
+    assert execution.stdout.splitlines() == [f"{USER} {USER} True", "True True 1 2", "[]", "refused", "refused", "[]"]
 
 
 def test_a_box_is_configured_as_the_job_says(docker_sandbox):

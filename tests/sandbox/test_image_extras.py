@@ -111,15 +111,11 @@ def test_it_is_not_built_again(built, given, monkeypatch):
     assert image_build.ensure(NAME, requirements=read, cuda=True) == built["id"]
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [("openmle_no_such", "pip download"), (f"{TINY}\nnumpy<1", "libraries of this environment")],
-)
-def test_packages_that_cannot_be_had_leave_nothing(docker_image, given, line, told):
+def test_packages_that_cannot_be_had_leave_nothing(docker_image, given):
     source = pip.Source(wheels=given / "wheels", certificates=given / "ca.pem")
     name = "openmle-env-test-extras:broken"
-    with pytest.raises(UsageError, match=told):
-        image_build.build(name, requirements=requirements.parse(line, "the test"), source=source)
+    with pytest.raises(UsageError, match="pip download"):
+        image_build.build(name, requirements=requirements.parse("openmle_no_such", "the test"), source=source)
     with engine.connect() as client:
         assert image_engine.attributes(client, name) is None
         own = {"label": f"{reaper.OWNER_LABEL}={reaper.owner(os.getpid())}"}
@@ -169,7 +165,7 @@ def imported(docker_engine):
             tar.addfile(info, io.BytesIO(b"x"))
         name = f"openmle-env-test-extras:imported{len(made)}"
         with engine.connect() as client:
-            image_engine.import_layer(client, [file.getvalue()], name=name, changes=changes)
+            image_engine.import_layer(client, iter([file.getvalue()]), name=name, changes=changes)
         made.append(name)
         return name
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import engine, reaper
 
 HOUR = 3600.0
+PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -106,3 +109,47 @@ def test_it_runs_once_by_itself_in_each_process(make, monkeypatch):
     with engine.connect() as client:
         reaper.collect_once(client)
     assert calls == []
+
+
+def test_in_the_background_it_runs_until_its_last_user_has_left(monkeypatch):
+    calls, seen = [], threading.Event()
+
+    def gc():
+        calls.append(threading.current_thread())
+        seen.set()
+        raise SandboxUnavailableError("The engine is away.")
+
+    monkeypatch.setattr(reaper, "gc", gc)
+    monkeypatch.setattr(reaper, "BACKGROUND_SECONDS", 0.01)
+    first, second = reaper.start_background(), reaper.start_background()
+    first()
+    first()
+    seen.clear()
+    assert seen.wait(PATIENCE)  # for the second
+    (thread,) = set(calls)
+    assert thread.daemon
+    second()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    third = reaper.start_background()
+    seen.clear()
+    assert seen.wait(PATIENCE)
+    third()
+    assert len(set(calls)) == 2
+
+
+def test_a_forked_child_has_no_reaper_and_may_start_its_own(monkeypatch):
+    monkeypatch.setattr(reaper, "BACKGROUND_SECONDS", 1000)
+    end = reaper.start_background()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            before = [thread.name for thread in threading.enumerate()]
+            reaper.start_background()
+            after = [thread.name for thread in threading.enumerate()]
+            code = 0 if ("openmle-reaper" in before, "openmle-reaper" in after) == (False, True) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    end()

@@ -8,7 +8,7 @@ ALLOWED = {
     *("PATH", "HOME", "USER", "LANG", "TMPDIR", "MPLCONFIGDIR", "DATA_DIR", "OUTPUT_DIR", "PYTHONUNBUFFERED"),
     *("PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
     *("NUMEXPR_NUM_THREADS", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LC_CTYPE"),
-    *("ATTACK_TCP", "ATTACK_UDP", "ATTACK_ABSTRACT", "ATTACK_FOLDER"),
+    *("HDF5_USE_FILE_LOCKING", "ATTACK_TCP", "ATTACK_UDP", "ATTACK_ABSTRACT", "ATTACK_FOLDER"),
 }
 for source in (os.environb, dict(part.split(b"=", 1) for part in open("/proc/self/environ", "rb").read().split(b"\0") if b"=" in part)):
     for name, value in source.items():

@@ -5,7 +5,7 @@ import fcntl
 import os
 import socket
 
-descriptors = [os.open(f"/data/{name}", os.O_RDONLY) for name in os.listdir("/data")]
+descriptors = [os.open(f"/data/{name}", os.O_RDONLY) for name in ["sample_submission.csv"]]
 for descriptor in descriptors:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 one, two = socket.socketpair()
@@ -21,7 +21,7 @@ import time
 for _ in range(100):
     socket.socketpair()  # closing one has the kernel look for sockets that nobody holds
     failed = ""
-    for name in os.listdir("/data"):
+    for name in ["sample_submission.csv"]:
         descriptor = os.open(f"/data/{name}", os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -22,7 +22,7 @@ time.sleep(0.1)
 # --- the next program of the session ---
 import os
 
-if sorted(os.listdir("/data")) != ["test.csv", "train.csv"]:
+if sorted(os.listdir("/data")) != ["sample_submission.csv", "test.csv", "train.csv"]:
     print("LEAK: the data was deleted")
 for place in ("/work", "/tmp", "/dev/shm"):
     if set(os.listdir(place)) - {"program.py"}:
