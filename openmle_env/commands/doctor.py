@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 LOW_DISK_MB = 1024
 LOW_ENGINE_DISK_MB = 2048
 """An image takes most of one GiB, twice while it is built."""
+_ALWAYS_IN_BUBBLEWRAP = (
+    "the number of files is watched, not confined: a short peak can pass",
+    "programs and shared libraries of this machine's /usr can be read and started",
+)
 
 
 def doctor(*, as_json: AsJson = False) -> int:
@@ -29,7 +33,7 @@ def doctor(*, as_json: AsJson = False) -> int:
     rows = [[one.name, "yes" if one.usable else "no", one.reason, one.remedy] for one in report.backends]
     table("Sandboxes", ("name", "usable", "why", "what to do"), rows)
     for name, confinement in report.confinements.items():
-        table(f"Confined by {name}", ("what", "how"), _confined(confinement))
+        table(f"Confined by {name}", ("what", "how"), _confined(name, confinement))
     if report.engine:
         table("Engine", ("what", "value"), _engine(report.engine))
     if report.gpus:
@@ -63,11 +67,12 @@ def _conclude(report: Report) -> None:
         )
 
 
-def _confined(confinement: Confinement) -> list[list[str]]:
+def _confined(name: str, confinement: Confinement) -> list[list[str]]:
     kinds = {"CPU": confinement.cpu, "number of files": confinement.inodes}
     rows = [["memory", confinement.memory], *([kind, "yes" if on else "no"] for kind, on in kinds.items())]
     rows.append(["network", "yes, there is none" if confinement.network else "no, it can be reached"])
-    return [*rows, *(["note", detail] for detail in confinement.details)]
+    notes = [*confinement.details, *(_ALWAYS_IN_BUBBLEWRAP if name == "bubblewrap" else ())]
+    return [*rows, *(["note", note] for note in notes)]
 
 
 def _engine(engine: Engine) -> list[list[str]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import marshal
 import os
-import py_compile
-import tempfile
+from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -102,6 +102,13 @@ def _folders(view: packages.View, job: Job) -> list[str]:
     return sorted(parent for parent in parents if parent != "/" and not f"{parent}/".startswith(inside))
 
 
+def _compiled(source: bytes, place: str) -> bytes:
+    """A module as `py_compile` writes it, never checked against its source. Made here once instead of in each box."""
+    code = compile(source, place, "exec", dont_inherit=True)
+    unchecked = (1).to_bytes(4, "little")
+    return MAGIC_NUMBER + unchecked + source_hash(source) + marshal.dumps(code)
+
+
 @functools.cache
 def _files() -> Mapping[str, bytes]:
     """Small files that are written into each box."""
@@ -109,11 +116,7 @@ def _files() -> Mapping[str, bytes]:
     files = {place: text.encode() for place, text in _ETC.items()}
     files[f"{VENV}/pyvenv.cfg"] = packages.pyvenv_cfg().encode()
     files[_FILTER] = seccomp.bpf()
-    with tempfile.TemporaryDirectory() as folder:
-        # Compiled here once instead of in each box: the interpreter there is this one.
-        for path in inside.glob("*.py"):
-            compiled = Path(folder, path.stem)
-            source, mode = f"{INSIDE}/inside/{path.name}", py_compile.PycInvalidationMode.UNCHECKED_HASH
-            py_compile.compile(str(path), str(compiled), source, doraise=True, invalidation_mode=mode)
-            files[f"{source}c"] = compiled.read_bytes()
+    for path in inside.glob("*.py"):
+        place = f"{INSIDE}/inside/{path.name}"
+        files[f"{place}c"] = _compiled(path.read_bytes(), place)
     return files

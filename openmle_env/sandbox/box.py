@@ -139,7 +139,7 @@ class BoxSandbox(ABC):
         self.warm: Warm = warm or settings.load().warm
         self._lock = threading.Condition()
         self._boxes: set[Box] = set()
-        self._closed = False
+        self._closing = CancelToken()
         self._pool: pools.Pool | None = None
         abandon_in_forks(self)
 
@@ -166,6 +166,18 @@ class BoxSandbox(ABC):
         """What this backend enforces on this machine."""
 
     @property
+    def _closed(self) -> bool:
+        return self._closing.cancelled
+
+    @abstractmethod
+    def check_inputs(self, job: Job) -> None:
+        """Refuse a job whose inputs its program could not read, also where its box was made before they were closed.
+
+        Raises:
+            UsageError: They lack permissions for the user in the box.
+        """
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """Sandboxes of one identity make equal boxes, and share those that wait."""
         return (type(self), self.warm)
@@ -182,6 +194,7 @@ class BoxSandbox(ABC):
             return cancelled("The run was cancelled before it started.", backend=self.name)
         if self._closed:
             return cancelled("The sandbox was closed before the run.", backend=self.name)
+        self.check_inputs(job)
         if job.limits.gpus:
             return self._run_on_gpus(job, cancel, began)
         pool = self._pool_for(job)
@@ -198,8 +211,13 @@ class BoxSandbox(ABC):
                 f"The sandbox {self.name!r} gives programs no GPU, and {job.limits.gpus} were asked for. Use Docker."
             )
         seconds = READY_SECONDS + job.limits.wall_seconds + GRACE_SECONDS + CLOSE_SECONDS
+        stop = CancelToken()
         try:
-            with leases.lease(int(job.limits.gpus), seconds=seconds, cancel=cancel) as lease:
+            with contextlib.ExitStack() as undo:
+                for token in (cancel, self._closing):
+                    undo.callback(token.on_cancel(stop.cancel))
+                with cancel.waiting():
+                    lease = undo.enter_context(leases.take(int(job.limits.gpus), seconds=seconds, cancel=stop))
                 told = payload.environment(lease.devices, sharing=lease.sharing, torch=_version_of("torch"))
                 job = replace(job, environment={**told, **job.environment})
                 plan = Plan(modules=job.modules or (), gpus=lease.devices)
@@ -319,8 +337,12 @@ class BoxSandbox(ABC):
         """
         box = self.open_box(job, plan)
         channel = Channel(box.transport)
-        with self._running(box, cancel):
-            wait_ready(box, channel, job, name=self.name)
+        try:
+            with self._running(box, cancel):
+                wait_ready(box, channel, job, name=self.name)
+        except BaseException:
+            box.close()
+            raise
         return pools.Waiting(box, channel, plan)
 
     def close(self) -> None:
@@ -329,8 +351,8 @@ class BoxSandbox(ABC):
         The boxes that wait go too, unless another sandbox shares them.
         """
         deadline = time.monotonic() + CLOSE_SECONDS
+        self._closing.cancel()
         with self._lock:
-            self._closed = True
             boxes = list(self._boxes)
             pool, self._pool = self._pool, None
         for box in boxes:

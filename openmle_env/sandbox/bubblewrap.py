@@ -99,10 +99,13 @@ class BubblewrapSandbox(BoxSandbox):
 
     name = "bubblewrap"
 
-    def open_box(self, job: Job, plan: Plan) -> BubblewrapBox:
-        """Start a box; see `BoxSandbox.open_box`."""
+    def check_inputs(self, job: Job) -> None:
+        """See `BoxSandbox.check_inputs`: in a user namespace the user is this process's own."""
         if os.geteuid() == 0:
             check_readable(job.inputs.values())
+
+    def open_box(self, job: Job, plan: Plan) -> BubblewrapBox:
+        """Start a box; see `BoxSandbox.open_box`."""
         group = cgroup.make(job.limits, extra=1 if plan.forks else 0)
         try:
             return _start(job, plan, group)

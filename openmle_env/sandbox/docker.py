@@ -103,6 +103,10 @@ class DockerSandbox(BoxSandbox):
         """See `BoxSandbox.identity`."""
         return (*super().identity, self.image, self.runtime, os.environ.get("DOCKER_HOST"))
 
+    def check_inputs(self, job: Job) -> None:
+        """See `BoxSandbox.check_inputs`."""
+        check_readable(job.inputs.values())
+
     def open_box(self, job: Job, plan: Plan) -> Container:
         """Create, attach and start one container.
 
@@ -110,7 +114,7 @@ class DockerSandbox(BoxSandbox):
             SandboxUnavailableError: No engine answers, the image is missing, or the container does not start.
             UsageError: An input cannot be read by the user inside.
         """
-        check_readable((*job.inputs.values(), *_SUPERVISED.values()))
+        check_readable(_SUPERVISED.values())
         with engine.connect() as client, contextlib.ExitStack() as undo:
             self._collect(client)
             info = self._engine_info(client)

@@ -188,13 +188,12 @@ class Pool:
 
     @staticmethod
     def _usable(waiting: Waiting) -> bool:
-        if not waiting.served:
-            return not waiting.channel.has_ended()
         try:
-            waiting.channel.wait_ready(time.monotonic() + SETTLE_SECONDS)
+            if waiting.served:
+                waiting.channel.wait_ready(time.monotonic() + SETTLE_SECONDS)
         except (TimeoutError, ChannelClosed, ProtocolError):
             return False
-        return True
+        return not waiting.channel.has_ended()
 
     def _end(self, key: _Key, line: _Line, job: Job, waiting: Waiting | None) -> None:
         """After a run: keep the box for its session, or give it up."""
@@ -256,10 +255,13 @@ class Pool:
             while len(line.ready) + line.coming < wanted and room > 0 and self._coming < _cores():
                 if self._closed.cancelled:
                     return
+                try:
+                    threading.Thread(target=self._make, args=(line,), name="openmle-warm", daemon=True).start()
+                except RuntimeError:
+                    return  # no thread can be started now: the run makes its box itself
                 line.coming += 1
                 self._coming += 1
                 room -= 1
-                threading.Thread(target=self._make, args=(line,), name="openmle-warm", daemon=True).start()
 
     def _room(self) -> int:
         """How many more boxes may wait."""
@@ -269,17 +271,19 @@ class Pool:
     def _make(self, line: _Line) -> None:
         """In a thread of its own: one box for a line."""
         made = None
-        with contextlib.suppress(OpenMLEError, OSError):  # the next run makes one itself, and tells what is wrong
-            made = self._open(line.job, self._plan(line.job), self._closed)
-        with self._changed:
-            line.coming -= 1
-            self._coming -= 1
-            late = made is not None and self._closed.cancelled
-            if made is not None and not late:
-                line.ready.append(made)
-                self._keep()
-                self._top_up()
-            self._changed.notify_all()
+        try:
+            with contextlib.suppress(OpenMLEError, OSError):  # the next run makes one itself, and tells what is wrong
+                made = self._open(line.job, self._plan(line.job), self._closed)
+        finally:
+            with self._changed:
+                line.coming -= 1
+                self._coming -= 1
+                late = made is not None and self._closed.cancelled
+                if made is not None and not late:
+                    line.ready.append(made)
+                    self._keep()
+                    self._top_up()
+                self._changed.notify_all()
         if made is not None and late:
             self._retire(made)
 
@@ -289,7 +293,10 @@ class Pool:
         """Give a box up in the background; `close` waits for it."""
         with self._changed:
             self._leaving += 1
-        threading.Thread(target=self._leave, args=(waiting,), name="openmle-retire", daemon=True).start()
+        try:
+            threading.Thread(target=self._leave, args=(waiting,), name="openmle-retire", daemon=True).start()
+        except RuntimeError:  # no thread can be started now
+            self._leave(waiting)
 
     def _leave(self, waiting: Waiting) -> None:
         try:
@@ -302,8 +309,10 @@ class Pool:
     def _keep(self) -> None:
         """See to it that boxes that wait too long are given up. Needs the lock."""
         if self._keeper is None:
-            self._keeper = threading.Thread(target=self._watch, name="openmle-pool", daemon=True)
-            self._keeper.start()
+            keeper = threading.Thread(target=self._watch, name="openmle-pool", daemon=True)
+            with contextlib.suppress(RuntimeError):  # no thread can be started now: the next box tries again
+                keeper.start()
+                self._keeper = keeper
         self._changed.notify_all()
 
     def _watch(self) -> None:

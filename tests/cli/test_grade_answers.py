@@ -45,6 +45,14 @@ def test_predictions_that_are_strangers_to_the_answers_are_warned_of(openmle, fi
     assert "Warning" in (plain := openmle("grade", *paths, *NAMES)).stdout + plain.stderr
 
 
+def test_what_a_submission_holds_cannot_steer_the_terminal(openmle, files):
+    answers, submission = files(["0.5", "0.25"], ["\x1b]0;owned\x07", "1"])
+    result = openmle("grade", answers, submission, "--metric", "mae", "--id", "id")
+    assert result.code == 1
+    assert r"\x1b]0;owned\x07" in result.stdout
+    assert "\x1b" not in result.stdout + result.stderr
+
+
 def test_one_known_value_is_no_reason_to_warn(openmle, files):
     result = openmle("grade", *files(["a", "b"], ["b", "x"]), *NAMES, "--json")
     assert json.loads(result.stdout)["warnings"] == []

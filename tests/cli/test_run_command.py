@@ -179,6 +179,27 @@ def test_a_long_silence_is_broken_where_there_is_no_bar(capsys, monkeypatch) -> 
     assert "odd: 1/3 success (30%)" in told
 
 
+def test_the_way_to_run_programs_is_the_option_else_the_setting(openmle, pack, box, write, monkeypatch) -> None:
+    from openmle_env.sandbox import select
+
+    asked = []
+    monkeypatch.setattr(select, "create", lambda name, **arguments: asked.append(arguments["warm"]) or box)
+    for arguments in (("--warm", "forked"), ("--warm", "off"), ()):
+        assert openmle("run", pack, write(program(RIGHT)), *arguments).code == 0
+    monkeypatch.setenv("OPENMLE_WARM", "forked")
+    assert openmle("run", pack, write(program(RIGHT))).code == 0
+    assert asked == ["forked", "off", "single", "forked"]
+    result = openmle("run", pack, write(program(RIGHT)), "--warm", "fork")
+    assert result.code == 2
+    assert "forked" in result.stderr
+
+
+def test_the_document_says_what_a_program_used(openmle, pack, box, write) -> None:
+    (told,) = json.loads(openmle("run", pack, write(program(RIGHT)), "--json").stdout)["programs"]
+    names = ("cpu_seconds", "peak_memory_mb", "disk_mb", "files", "box", "gpus")
+    assert [told[name] for name in names] == [None, None, None, None, "fresh", []]
+
+
 def test_unknown_sandbox_is_wrong_use_with_a_hint(openmle, pack, write) -> None:
     result = openmle("run", pack, write(program(RIGHT)), "--sandbox", "doker")
     assert result.code == 2

@@ -7,6 +7,7 @@ whatever names these is of this engine. Needs root and the program ``dockerd``.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import shutil
@@ -135,16 +136,20 @@ class PrivateEngine:
         assert "sha256" in answer, answer
 
     @contextlib.contextmanager
-    def full(self) -> Iterator[None]:
-        """While this lasts, no byte is left in its storage."""
+    def full(self) -> Iterator[Callable[[], None]]:
+        """While this lasts, no byte is left in its storage; what is freed meanwhile is taken by calling the result."""
         ballast = self.storage / "ballast"
-        try:
-            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+
+        def fill() -> None:
+            with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
                 for size in (1 << 20, 1 << 12):
                     with contextlib.suppress(OSError):
                         while file.write(bytes(size)) == size:
                             pass
-            yield
+
+        try:
+            fill()
+            yield fill
         finally:
             ballast.unlink()
 
@@ -194,7 +199,7 @@ class PrivateEngine:
                     os.kill(int(number), signal.SIGKILL)
         for group in sorted(self._groups(), reverse=True):
             if group.name != self.control_group:
-                wait_until(lambda group=group: _removed(group), 5)
+                wait_until(functools.partial(_removed, group), 5)
 
     def close(self) -> None:
         """End it, its containers first, and remove all of it."""

@@ -49,7 +49,9 @@ class Stored:
 
 def read(data: bytes, piece: int = 1 << 20, **limits: float) -> Any:
     job = Job(program="pass", limits=Limits(**limits))  # type: ignore[arg-type]  whole numbers are floats too
-    return read_report(Channel(Stored(data, piece), max_bytes=1 << 24), job, time.monotonic() + 60)
+    channel = Channel(Stored(data, piece))
+    channel.allow(1 << 24)
+    return read_report(channel, job, time.monotonic() + 60)
 
 
 def artifact(name: str, size: int, state: str = "ok") -> bytes:
@@ -89,6 +91,8 @@ def test_a_whole_report_in_any_pieces(piece: int) -> None:
         (frame(b"F", FINAL | {"wall_seconds": -1}), "proper wall_seconds"),
         (frame(b"F", FINAL | {"peak_bytes": float("nan")}), "proper peak_bytes"),
         (frame(b"F", FINAL | {"stdout_bytes": True}), "proper stdout_bytes"),
+        (frame(b"F", FINAL | {"disk_bytes": -1}), "proper disk_bytes"),
+        (frame(b"F", FINAL | {"files": "many"}), "proper files"),
         (frame(b"O", bytes(3000)), "more log"),
     ],
 )
@@ -96,6 +100,13 @@ def test_what_no_supervisor_sends_is_a_failure(stream: bytes, failure: str) -> N
     report = read(stream, log_kb=2, artifact_mb=1)
     assert report.final is None
     assert failure in report.failure
+
+
+def test_what_a_report_may_leave_out() -> None:
+    final = read(frame(b"F", FINAL)).final
+    assert (final.disk_bytes, final.files) == (None, None)
+    final = read(frame(b"F", FINAL | {"disk_bytes": 4096, "files": 0})).final
+    assert (final.disk_bytes, final.files) == (4096, 0)
 
 
 @given(st.binary(max_size=200), st.sampled_from([b"", b"F\0\0\0", b"A\0\0\0"]))
@@ -106,7 +117,8 @@ def test_no_bytes_make_it_raise(data: bytes, start: bytes) -> None:
 
 
 def test_total_bytes_are_capped() -> None:
-    channel = Channel(Stored(frame(b"O", bytes(5000)) * 10, 5005), max_bytes=9000)
+    channel = Channel(Stored(frame(b"O", bytes(5000)) * 10, 5005))
+    channel.allow(9000)
     channel.read_frame(time.monotonic() + 60)
     with pytest.raises(ProtocolError, match="more bytes"):
         channel.read_frame(time.monotonic() + 60)
@@ -114,12 +126,12 @@ def test_total_bytes_are_capped() -> None:
 
 def test_a_silent_box_times_out() -> None:
     with pytest.raises(TimeoutError):
-        Channel(Stored(b"R"), max_bytes=100).read_frame(time.monotonic() - 1)
+        Channel(Stored(b"R")).read_frame(time.monotonic() - 1)
 
 
 def test_a_box_that_cannot_be_confined_says_why() -> None:
     with pytest.raises(ChannelClosed, match="no filter"):
-        Channel(Stored(frame(b"X", b"no filter")), max_bytes=100).wait_ready(time.monotonic() + 60)
+        Channel(Stored(frame(b"X", b"no filter"))).wait_ready(time.monotonic() + 60)
 
 
 def test_encoded_job() -> None:

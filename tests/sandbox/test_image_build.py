@@ -78,18 +78,6 @@ def test_an_image_that_is_up_to_date_is_not_built_again(docker_image, monkeypatc
     assert not image.exists("openmle-env-no-such-image:1")
 
 
-def test_images_of_other_recipes_are_listed(docker_image):
-    other = f"{image.REPOSITORY}:of-the-tests"
-    with engine.connect() as client:
-        client.images.get(docker_image).tag(other)
-        try:
-            assert other in image.made_for_others()
-            assert docker_image not in image.made_for_others()
-        finally:
-            client.images.remove(other)
-    assert other not in image.made_for_others()
-
-
 def test_an_image_that_does_not_work_gets_no_name_and_leaves_nothing(docker_engine, monkeypatch):
     monkeypatch.setattr(image_build, "_TRIAL", "import no_such_module")
     with pytest.raises(SandboxUnavailableError, match="no_such_module"):

@@ -60,7 +60,7 @@ def test_folders_of_the_dead_and_packages_that_nobody_used(home, no_engine, scra
     assert found == {scratch_folder: "scratch folder", str(old): "packages", str(broken): "packages"}
     gone = leftovers.remove(tuple(item for item in survey.found if item.id in found))
     assert {item.id for item in gone} == set(found)
-    assert os.listdir(home / extras.NAME) == ["new"]
+    assert [path.name for path in (home / extras.NAME).iterdir()] == ["new"]
     assert not ours(leftovers.survey().found, *found)
 
 

@@ -90,6 +90,24 @@ def test_reason_is_the_exception_itself() -> None:
     assert reason == "The program ended with exit code 1: ValueError: no column 'Fare'"
 
 
+def test_what_lies_on_disk_and_what_it_ran_in() -> None:
+    counted = Report(final=final(disk_bytes=(5 << 20) + 100, files=7), artifacts=GOOD)
+    run = judge(JOB, counted, Aftermath(), backend="test", total_seconds=2.0, box="forked", gpus=("GPU-1",))
+    assert (run.disk_mb, run.files, run.box, run.gpus) == (5.0, 7, "forked", ("GPU-1",))
+    run = judge(JOB, Report(final=final(), artifacts=GOOD), Aftermath(), backend="test", total_seconds=2.0)
+    assert (run.disk_mb, run.files, run.box, run.gpus) == (None, None, "fresh", ())
+    run = judge(JOB, Report(failure="The box ended."), Aftermath(), backend="test", total_seconds=2.0)
+    assert (run.disk_mb, run.files) == (None, None)
+
+
+def test_no_reason_steers_a_terminal_and_logs_stay_as_they_were() -> None:
+    error = b"ValueError: \x1b]0;owned\x07\n"
+    report = Report(final=final(exit_code=1, stderr_bytes=len(error)), stderr=bytearray(error))
+    run = judge(JOB, report, Aftermath(), backend="test", total_seconds=2.0)
+    assert run.reason == r"The program ended with exit code 1: ValueError: \x1b]0;owned\x07"
+    assert run.stderr == error.decode()
+
+
 def test_memory_error_is_out_of_memory_only_when_the_program_failed() -> None:
     assert outcome(Report(final=final(exit_code=1, memory_error=True)))[0] is ResultStatus.OUT_OF_MEMORY
     assert outcome(Report(final=final(memory_error=True), artifacts=GOOD))[0] is ResultStatus.SUCCESS

@@ -49,9 +49,31 @@ rewards: {worst: 3, best: 0}
     assert (config.rewards.worst, config.rewards.best) == (3.0, 0.0)
 
 
+def test_gpus_of_the_hardware_are_limits_of_a_program_unless_limits_say_another_number():
+    stated = {"": 0, "hardware: {gpus: 2}": 2, "hardware: {gpus: 2}\nlimits: {gpus: 1}": 1, "limits: {gpus: 3}": 3}
+    for text, gpus in stated.items():
+        config = parse(f"title: Pets\n{text}", PATH, default_slug="pets")
+        assert config.program_limits().gpus == gpus
+
+
+def test_a_waiting_box_has_imported_the_modules_unless_another_list_is_stated():
+    stated = {"modules: [numpy]": ("numpy",), "modules: [numpy]\nwarm: [torch, PIL.Image]": ("torch", "PIL.Image")}
+    for text, modules in (stated | {"warm: []": (), "": ("numpy", "pandas", "sklearn")}).items():
+        assert parse(f"title: Pets\n{text}", PATH, default_slug="pets").warm_modules() == modules
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("hardware: {gpus: 65}", ["line 1: hardware.gpus", "gpus=65 must be from 0 to 64"]),
+        ("hardware: {gpus: -1}", ["line 1: hardware.gpus", "0"]),
+        ("limits: {gpus: 0.5}", ["line 1: limits", "gpus=0.5"]),
+        ("warm: [numpy, scikit-learn]", ["line 1: warm[1] 'scikit-learn'", "name of a Python module"]),
+        ("warm: ['a,b']", ["warm[0]", "name of a Python module"]),
+        ("warm: [a..b]", ["warm[0]", "name of a Python module"]),
+        ("warm: [import]", ["warm[0]", "name of a Python module"]),
+        ("warm: ['']", ["warm[0]", "name of a Python module"]),
+        ("warm: numpy", ["warm is 'numpy'", "list"]),
         ("verion: x", ["line 1", "no key 'verion'", "'version'"]),
         ("title: x\nlimits: {wall_secnds: 3}", ["line 2: limits", "'wall_seconds'"]),
         ("\n\nmetric:\n  nam: x", ["line 4", "metric.nam", "'name'"]),

@@ -20,7 +20,7 @@ def test_the_specification_says_all_that_a_program_needs(box):
         "`accuracy`; higher is better",
         "A reward of gold. The hidden answers fall",
         "- 8 programs, 30 minutes in all",
-        "each program: 1 minute, 1 CPU, 2,048 MiB of memory",
+        "each program: 1 minute, 1 CPU, no GPU, 2,048 MiB of memory",
         "`numpy`, `pandas`, `sklearn`",
         "Final Validation Score:",
     ):
@@ -33,6 +33,14 @@ def test_without_preparation_there_is_a_specification_too():
     spec = build(find("titanic"), None)
     assert spec.files == ()
     assert "listed when the task is prepared" in render(spec)
+
+
+def test_both_texts_say_how_many_gpus_there_are(box):
+    spec = load_task("titanic", sandbox=box).spec
+    assert "1 CPU, no GPU, 2,048 MiB" in render(spec)
+    for count, words in ((1, "1 CPU, 1 GPU, 2,048 MiB"), (2, "1 CPU, 2 GPUs, 2,048 MiB")):
+        assert words in render(replace(spec, limits=replace(spec.limits, gpus=count)))
+    assert "- Hardware: no GPU" in card(find("titanic"))
 
 
 def test_neither_text_holds_answers(box):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 import pytest
@@ -10,9 +11,7 @@ from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox.gpus import places
 
 
-def test_it_is_open_to_all_whatever_the_umask(folder, monkeypatch):
-    import os
-
+def test_it_is_open_to_all_whatever_the_umask(folder):
     old = os.umask(0o077)
     try:
         assert places.prepare() == folder
@@ -43,6 +42,7 @@ def test_another_thing_in_its_place_is_refused(folder, tmp_path, kind):
         folder.symlink_to(elsewhere)
     elif kind == "file":
         folder.write_text("")
+        folder.chmod(0o1777)
     else:
         folder.mkdir()
         folder.chmod(0o755 if kind == "closed" else 0o777)  # not sticky: others could remove one's files

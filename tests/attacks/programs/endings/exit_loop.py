@@ -1,5 +1,5 @@
 # tries: to never finish exiting: each function for the exit registers the next
-# expect: timeout or code_execution_error or success
+# expect: timeout or code_execution_error or success or out_of_memory
 # limits: wall_seconds=1
 # holds: stdout has no LEAK
 import atexit

@@ -1,17 +1,10 @@
-# tries: to overflow the stack of the interpreter, by recursion in C and in Python
+# tries: to overflow the stack of the interpreter, by recursion in C without a limit
 # expect: code_execution_error
 # holds: processes_killed == 0
 import sys
 
 sys.setrecursionlimit(1 << 30)
-value = []
-for _ in range(200_000):
-    value = [value]
-print(len(repr(value)))
-
-
-def deeper(number):
-    return deeper(number + 1) + 1
-
-
-deeper(0)
+one, other = [], []
+for _ in range(1_000_000):
+    one, other = [one], [other]
+print(one == other)
