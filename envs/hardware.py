@@ -28,7 +28,7 @@ def need_gpus(task: TaskSpec, sandbox: Sandbox) -> None:
     if not count or not isinstance(sandbox, BoxSandbox):
         return
     wanted = f"Each program of {task.slug!r} gets {count} GPU{'' if count == 1 else 's'}"
-    if sandbox.name != "docker":
+    if not sandbox.gives_gpus:
         raise SandboxUnavailableError(f"{wanted}, and {sandbox.name} has none to give. Use docker. {_WITHOUT}")
     from openmle_env.sandbox.gpus import devices  # asks the driver
 

@@ -1,8 +1,8 @@
 """Run the suite of attacks everywhere and write docs/attacks.md; with --check, only compare the page with the headers.
 
 Run it from the root of the checkout: .venv/bin/python scripts/write_attacks_page.py [--check]
-It needs a Docker engine with the image, bubblewrap, and root or a login whose control group is its own. What a program
-did against its header is told on standard error, and makes it end with 1.
+It needs root, a Docker engine with the image, and bubblewrap. What a program did against its header is told on standard
+error, and makes it end with 1.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ PLACES = tuple(Place(backend=backend, way=way) for backend in ("docker", "bubble
 ANYWHERE = Place(backend="docker", way="off")
 HELD, OPEN, THROUGH = "held", "open", "**got through**"
 
+WHERE = {
+    "ordinary": "bubblewrap of an ordinary user",
+    "uncgrouped": "bubblewrap where no control group can be made",
+}
 KINDS = {
     "secrets": "Looking for answers and secrets",
     "network": "Reaching the network",
@@ -120,7 +124,8 @@ def _known(suite: Sequence[Attack]) -> str:
     for attack in suite:
         for (key, place), reasons in attack.said.items():
             if key == "open":
-                rows.append(f"- `{attack.name}`{f' ({place})' if place else ''}: {reasons[0]}.")
+                where = f", {WHERE.get(place, place)}" if place else ""
+                rows.append(f"- `{attack.name}`{where}: {reasons[0]}.")
     return "\n".join(["## Known to get through", "", *(rows or ["None."]), ""])
 
 
@@ -159,8 +164,8 @@ def run_everywhere(suite: Sequence[Attack]) -> tuple[dict[str, list[str]], bool]
                 outcomes = {name: future.result() for name, future in arena.start(suite).items()}
             finally:
                 arena.close()
-            if not arena.place.grouped:
-                raise SystemExit("Here no control group can be made, so that bubblewrap confines less. Run it as root.")
+            if not arena.place.grouped or arena.place.ordinary:
+                raise SystemExit("The page is of root and control groups. Run it as root, where they can be made.")
         for name, outcome in sorted(outcomes.items()):
             words[name].append(word(outcome))
             for problem in outcome.problems:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 
 def _nothing() -> None:
@@ -106,9 +106,43 @@ class _Tally:
     errors: list[BaseException] = field(default_factory=list)
 
 
-LEAD_SHARE = 0.25
-"""How long the workers run before programs are counted, as a share of the time that counts: boxes that waited at the
-start are used up by then, and those of sessions are there."""
+LEAD_SHARE, LEAST_LEAD = 0.25, 3.0
+"""How long the workers run before programs are counted, as a share of the time that counts, and in seconds at least
+where that is longer: boxes that waited at the start are used up by then, and those of sessions are there."""
+SLICES = 3
+"""Into how many the time of each way is cut, so that what else the machine does meets all ways alike."""
+LEAST_SLICE = 5.0
+"""The shortest slice in seconds."""
+
+
+def rates(
+    ways: Sequence[Way], *, workers: int, seconds: float, report: Callable[[str, float], None]
+) -> dict[str, Rate]:
+    """Let workers run each way for some seconds, the ways in turn, each in a few slices.
+
+    Raises:
+        BaseException: What a worker raised; the first of them.
+    """
+    slices = max(1, min(SLICES, int(seconds / LEAST_SLICE)))
+    parts: dict[str, list[Rate]] = {way.key: [] for way in ways}
+    for number in range(slices):
+        for place, way in enumerate(ways):
+            report(f"{workers} side by side: {way.title}", (number + place / len(ways)) / slices)
+            parts[way.key].append(side_by_side(way, workers=workers, seconds=seconds / slices))
+            way.settle()
+    return {key: _joined(found) for key, found in parts.items()}
+
+
+def _joined(parts: Sequence[Rate]) -> Rate:
+    programs = sum(part.programs for part in parts)
+    known = [(part.compute, part.programs) for part in parts if part.compute is not None]
+    return Rate(
+        workers=parts[0].workers,
+        seconds=sum(part.seconds for part in parts),
+        programs=programs,
+        compute=sum(compute * count for compute, count in known) / max(1, programs) if known else None,
+        driver_cpu=sum(part.driver_cpu * part.programs for part in parts) / max(1, programs),
+    )
 
 
 def side_by_side(way: Way, *, workers: int, seconds: float) -> Rate:
@@ -118,7 +152,7 @@ def side_by_side(way: Way, *, workers: int, seconds: float) -> Rate:
         BaseException: What a worker raised; the first of them.
     """
     began = time.perf_counter()
-    opens = began + max(LEAD_SHARE * seconds, min(3.0, seconds))
+    opens = began + max(LEAD_SHARE * seconds, min(LEAST_LEAD, seconds))
     tally = _Tally(opens=opens, closes=opens + seconds)
     threads = [threading.Thread(target=_work, args=(way, number, tally), daemon=True) for number in range(workers)]
     for thread in threads:

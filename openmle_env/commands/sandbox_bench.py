@@ -14,7 +14,7 @@ from openmle_env.errors import SandboxUnavailableError, unknown_name
 if TYPE_CHECKING:
     from openmle_env.commands.bench_memory import Memory
     from openmle_env.commands.bench_report import Figure, Target
-    from openmle_env.commands.bench_timing import Rate, Way
+    from openmle_env.commands.bench_timing import Way
     from openmle_env.task_registry.lookup import Task
 
 WORKERS = 2
@@ -61,7 +61,7 @@ def bench(
     if as_json:
         emit(found.document())
     else:
-        show(found, table)
+        show(found, lambda title, heads, rows: table(title, heads, rows, right=heads[1:]))
 
 
 def chosen(ways: str, more: Sequence[str] = ()) -> list[str]:
@@ -129,7 +129,6 @@ def measure(
 
     report("preparing the task", 0.0)
     task = load_task(bench_ways.TASK)
-    rates: dict[str, Rate] = {}
     with (
         bench_ways.open_ways(task, backends, kinds) as ours,
         peers(task) if peers else nullcontext([]) as others,
@@ -138,10 +137,12 @@ def measure(
         lasting = [way for way in every if way.lasting and seconds > 0]
         turning = 1.0 if not lasting else 0.5
         turns = bench_timing.in_turn(every, rounds, lambda text, share: report(text, turning * share))
-        for number, way in enumerate(lasting):
-            report(f"{WORKERS} side by side: {way.title}", turning + (1 - turning) * number / len(lasting))
-            rates[way.key] = bench_timing.side_by_side(way, workers=WORKERS, seconds=seconds)
-            way.settle()
+        rates = bench_timing.rates(
+            lasting,
+            workers=WORKERS,
+            seconds=seconds,
+            report=lambda text, share: report(text, turning + (1 - turning) * share),
+        )
         found = bench_report.figures(every, turns, rates)
     idle: dict[str, Memory | None] = {}
     if "memory" in kinds:

@@ -76,11 +76,17 @@ def exists(name: str | None = None, *, requirements: Requirements = NONE) -> boo
     """Whether the engine has the image (see `chosen`).
 
     Raises:
-        SandboxUnavailableError: No engine answers.
+        SandboxUnavailableError: No engine answers, boxes cannot run in it, or its image is for another machine.
     """
     name = chosen(name, requirements=requirements)
     with engine.connect() as client:
-        return image_engine.attributes(client, name) is not None
+        with engine.calling("say what it is"):
+            info = client.info()
+        engine_facts.check(info, runtime=settings.load().runtime)
+        found = image_engine.attributes(client, name)
+    if found is not None:
+        engine_facts.check_architecture(info, name, found)
+    return found is not None
 
 
 def check(client: DockerClient, name: str, info: engine_facts.Info) -> None:

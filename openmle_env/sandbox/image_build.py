@@ -225,8 +225,8 @@ def _space() -> Iterator[None]:
         if not is_full(error):
             raise
         raise DiskFullError(
-            f"No space is left below {tempfile.gettempdir()!r}, where the image is put together; it needs about 1 GB. "
-            "Set TMPDIR to a folder with more space."
+            f"No space is left below {tempfile.gettempdir()!r}, where the image is put together; it needs about 1 GB, "
+            "one for GPUs about 15. Set TMPDIR to a folder with more space."
         ) from error
 
 

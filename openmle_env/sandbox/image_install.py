@@ -84,7 +84,9 @@ def context(file: IO[bytes], requirements: Requirements, source: Source, *, cuda
         f"{FOLDER}/constraints.txt": pip.constraints(free),
         f"{FOLDER}/requirements.txt": requirements.text,
     }
-    certificates = source.certificates or (Path(own["cert"]) if own.get("cert") else None)
+    certificates = source.certificates
+    if certificates is None and source.wheels is None and Path(own.get("cert", "")).is_file():
+        certificates = Path(own["cert"])
     with tarfile.open(fileobj=file, mode="w") as tar, tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             info = tarfile.TarInfo(name)
@@ -96,7 +98,7 @@ def context(file: IO[bytes], requirements: Requirements, source: Source, *, cuda
         if source.wheels is not None:
             for wheel in sorted(source.wheels.glob("*.whl")):
                 tar.add(wheel.resolve(), f"{FOLDER}/wheels/{wheel.name}", filter=_plain)
-        elif certificates is not None and certificates.is_file():
+        if certificates is not None:
             tar.add(certificates.resolve(), f"{FOLDER}/certificates.pem", filter=_plain)
     file.seek(0)
 

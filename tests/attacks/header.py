@@ -15,7 +15,8 @@ Lines of the form ``# key: value``, up to the first line that is no comment:
               ``limits memory_mb=1024`` in a box with these limits; both must print LEAK
 
 A key may be followed by where it holds, in brackets: a backend (``docker``, ``bubblewrap``), a way (``single``,
-``forked``) or ``uncgrouped``, which is bubblewrap where no control group can be made. There it replaces the plain one.
+``forked``), ``ordinary`` (bubblewrap of an ordinary user) or ``uncgrouped`` (bubblewrap where no control group can be
+made). There it replaces the plain one.
 
 A file may hold two programs, separated by one of two comments: `NEXT` runs the second after the first, in the same
 session; `MEANWHILE` runs both at the same time, in two boxes.
@@ -55,7 +56,7 @@ LIMITS = Limits(
 """Small, so that whatever exhausts them is quick about it."""
 
 WAYS: tuple[Warm, ...] = ("single", "forked")
-PLACES = ("docker", "bubblewrap", *WAYS, "uncgrouped")
+PLACES = ("docker", "bubblewrap", *WAYS, "ordinary", "uncgrouped")
 _KEYS = ("tries", "expect", "then", "graded", "limits", "collects", "holds", "source", "control", "open")
 _LINE = re.compile(r"# ([a-z]+)(?:\(([a-z]+)\))?: (.+)")
 _SOURCES = ("a NUL at its end", "a lone surrogate at its end", "padded to 200000", "padded to 200001")
@@ -73,12 +74,14 @@ class Place:
     way: Warm
     grouped: bool = True
     """Whether a control group confines the box."""
+    ordinary: bool = False
+    """Whether its boxes are all of one ordinary user of the kernel."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """What a header may call it, the most particular first."""
-        particular = () if self.grouped else ("uncgrouped",)
-        return (*particular, self.backend, self.way)
+        particular = {"uncgrouped": not self.grouped, "ordinary": self.ordinary}
+        return (*(name for name, holds in particular.items() if holds), self.backend, self.way)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,7 +138,12 @@ class Arena:
         # A secret of the driver, which no box may inherit.
         os.environ["ATTACK_SECRET_TOKEN"] = host.secret
         self._sandbox: Sandbox = select.create(backend, warm=way)
-        self.place = Place(backend=backend, way=way, grouped=self._sandbox.confinement().memory == "cgroup")
+        self.place = Place(
+            backend=backend,
+            way=way,
+            grouped=self._sandbox.confinement().memory == "cgroup",
+            ordinary=backend == "bubblewrap" and os.geteuid() != 0,
+        )
         self._worker = threading.local()
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="attack")
 

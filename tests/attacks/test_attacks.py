@@ -125,8 +125,8 @@ def test_what_a_header_says_is_understood(name: str) -> None:
     attack = ATTACKS[name]
     assert attack.limits.wall_seconds > 0
     assert re.fullmatch("[a-z].*[^.]", attack.tries)
-    for backend, way, grouped in itertools.product(("docker", "bubblewrap"), WAYS, (True, False)):
-        place = Place(backend=backend, way=way, grouped=grouped)
+    for backend, way, lesser in itertools.product(("docker", "bubblewrap"), WAYS, (False, True)):
+        place = Place(backend=backend, way=way, grouped=not lesser, ordinary=lesser)
         assert attack.expected(place)
         assert attack.expected(place, 1)
         for condition in attack.holds(place):

@@ -57,7 +57,8 @@ def containers_of(owner: str) -> list[str]:
 
     client = docker.from_env()
     try:
-        return [item.id for item in client.containers.list(all=True, filters={"label": f"{OWNER_LABEL}={owner}"})]
+        filters = {"label": f"{OWNER_LABEL}={owner}"}  # one may be gone before it is looked at
+        return [item.id for item in client.containers.list(all=True, filters=filters, ignore_removed=True)]
     finally:
         client.close()
 

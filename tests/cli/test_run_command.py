@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from openmle_env.commands import console
+from openmle_env.sandbox import select
+from openmle_env.sandbox.scripted import ScriptedSandbox
 from tests.cli.standin import GONE, INTERRUPT, RIGHT, ZEROS, program
 
 
@@ -179,11 +181,14 @@ def test_a_long_silence_is_broken_where_there_is_no_bar(capsys, monkeypatch) -> 
     assert "odd: 1/3 success (30%)" in told
 
 
-def test_the_way_to_run_programs_is_the_option_else_the_setting(openmle, pack, box, write, monkeypatch) -> None:
-    from openmle_env.sandbox import select
-
+def test_the_way_to_run_programs_is_the_option_else_the_setting(openmle, pack, write, monkeypatch) -> None:
     asked = []
-    monkeypatch.setattr(select, "create", lambda name, **arguments: asked.append(arguments["warm"]) or box)
+
+    def create(name: str, **arguments: object) -> ScriptedSandbox:
+        asked.append(arguments["warm"])
+        return ScriptedSandbox()
+
+    monkeypatch.setattr(select, "create", create)
     for arguments in (("--warm", "forked"), ("--warm", "off"), ()):
         assert openmle("run", pack, write(program(RIGHT)), *arguments).code == 0
     monkeypatch.setenv("OPENMLE_WARM", "forked")

@@ -163,6 +163,19 @@ def test_what_ends_in_the_time_that_counts_is_counted() -> None:
     assert rate.allowed == pytest.approx(60 * 3 / 0.025)
 
 
+def test_rates_are_taken_in_slices_and_joined(monkeypatch) -> None:
+    monkeypatch.setattr(bench_timing, "LEAST_SLICE", 0.1)
+    monkeypatch.setattr(bench_timing, "LEAST_LEAD", 0.0)
+    told: list[str] = []
+    found = bench_timing.rates(
+        [way("a", 0.02), way("b", 0.04)], workers=2, seconds=0.4, report=lambda text, _share: told.append(text[-1])
+    )
+    assert told == ["a", "b"] * 3
+    assert found["a"].seconds == pytest.approx(0.4)
+    assert found["a"].compute == pytest.approx(0.01)
+    assert found["b"].programs > 0
+
+
 def test_workers_have_numbers_of_their_own_and_their_first_error_is_raised() -> None:
     numbers = set()
     both = threading.Barrier(2, timeout=30)

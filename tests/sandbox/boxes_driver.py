@@ -11,9 +11,11 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openmle_env.sandbox import pool
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from openmle_env.types import Execution, Job, Limits
 
@@ -52,9 +54,9 @@ def make(backend: str, image: str, warm: Warm) -> BoxSandbox:
     return DockerSandbox(image, warm=warm)
 
 
-def job(program: str, folder: str, session: str = "") -> Job:
+def job(program: str, folder: str, session: str = "", limits: Limits = LIMITS) -> Job:
     """A job that may have a box that waits."""
-    return Job(program=program, inputs={"/data": Path(folder)}, collect=(), limits=LIMITS, modules=(), session=session)
+    return Job(program=program, inputs={"/data": Path(folder)}, collect=(), limits=limits, modules=(), session=session)
 
 
 def run_until_warm(sandbox: BoxSandbox, folder: str) -> None:
@@ -89,16 +91,20 @@ def main(asked: dict[str, Any]) -> None:
     Keys: ``backend``, ``image``, ``ways``, ``folder`` (the input); ``programs``: how many run in each way; ``idle``:
     whether boxes wait, and one is kept by a session; ``fork``: whether a child with boxes of its own is forked;
     ``end``: ``wait`` to be ended, ``leave`` to return from here without closing anything, ``main`` to have the main
-    thread run a program until it is interrupted.
+    thread run a program until it is interrupted; ``wall_seconds`` and ``idle_seconds``: how long programs may run, and
+    boxes wait by their own clock.
     """
     backend, image, folder = asked["backend"], asked["image"], asked["folder"]
+    limits = replace(LIMITS, wall_seconds=asked.get("wall_seconds", LIMITS.wall_seconds))
+    if "idle_seconds" in asked:
+        pool.IDLE_SECONDS = asked["idle_seconds"] - 60  # a box adds these
     for way in asked["ways"]:
         sandbox = make(backend, image, way)
         if asked.get("idle"):
             sandbox.warm_up(job("print(1)", folder))
             run_until_warm(sandbox, folder)
         for number in range(asked.get("programs", 0)):
-            arguments = (job(HOSTILE, folder, f"session {number}" if way == "forked" else ""),)
+            arguments = (job(HOSTILE, folder, f"session {number}" if way == "forked" else "", limits),)
             threading.Thread(target=sandbox.run, args=arguments, daemon=True).start()
     if asked.get("fork"):
         input()  # until the programs run

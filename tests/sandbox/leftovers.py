@@ -124,6 +124,11 @@ class Held:
         return Held(tuple(sorted(descriptors)), names, len(_children()))
 
     @staticmethod
+    def quiet() -> Held:
+        """What is held once no sandbox of before is at work any more, such as on giving boxes up."""
+        return Held.settled(lambda held: not any(name.startswith("openmle") for name in held.threads))
+
+    @staticmethod
     def settled(expected: Callable[[Held], bool], seconds: float = GONE_SECONDS) -> Held:
         """What is held once that is as expected, or in the end."""
         wait_until(lambda: expected(Held.now()), seconds)

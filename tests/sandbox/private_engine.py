@@ -103,6 +103,15 @@ class PrivateEngine:
         """End it at once: it has no time to end anything."""
         self._end(signal.SIGKILL)
 
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """While this lasts it takes connections, and answers nobody."""
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
+
     def _end(self, number: int) -> None:
         process, self._process = self._process, None
         if process is not None:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from docker import DockerClient
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.main import invoke
@@ -25,6 +26,7 @@ from openmle_env.sandbox import (
     pip,
     reaper,
     requirements,
+    select,
 )
 from openmle_env.sandbox.docker import DockerSandbox
 from openmle_env.types import Job
@@ -100,6 +102,16 @@ def test_neither_certificates_nor_pip_nor_names_of_the_build_are_anywhere_in_it(
         assert trace not in data, trace
 
 
+def test_all_of_that_is_in_the_context_of_the_build(given):
+    file = io.BytesIO()
+    source = pip.Source(wheels=given / "wheels", certificates=given / "ca.pem")
+    image_install.context(file, requirements.read(given / "requirements.txt"), source)
+    assert MARK.encode() in file.getvalue()
+    with tarfile.open(fileobj=file) as tar:
+        names = {Path(info.name).name for info in tar}
+    assert {"Dockerfile", "pip.zip", "pip.conf", "constraints.txt", "requirements.txt", "certificates.pem"} < names
+
+
 def test_nothing_of_the_build_is_left(built):
     with engine.connect() as client:
         assert not client.api.images(filters={"label": image_install.BUILD_LABEL}, all=True, quiet=True)
@@ -163,20 +175,22 @@ def test_the_dockerfile_needs_no_buildkit():
 # --- images that boxes cannot run -------------------------------------------------------------------------------------
 
 
+def empty_layer() -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("file"))
+    return file.getvalue()
+
+
 @pytest.fixture
 def imported(docker_engine):
     """Makes a tiny image with these labels; removes all of them."""
     made = []
 
     def make(*changes: str) -> str:
-        file = io.BytesIO()
-        with tarfile.open(fileobj=file, mode="w") as tar:
-            info = tarfile.TarInfo("file")
-            info.size = 1
-            tar.addfile(info, io.BytesIO(b"x"))
         name = f"openmle-env-test-extras:imported{len(made)}"
         with engine.connect() as client:
-            image_engine.import_layer(client, iter([file.getvalue()]), name=name, changes=changes)
+            image_engine.import_layer(client, iter([empty_layer()]), name=name, changes=changes)
         made.append(name)
         return name
 
@@ -184,6 +198,19 @@ def imported(docker_engine):
     with engine.connect() as client:
         for name in made:
             image_engine.remove(client, name)
+
+
+def test_an_image_that_an_engine_called_latest_gets_its_own_name(imported):
+    """Podman 4 does so."""
+    name = imported().partition(":")[0]
+    with engine.connect() as client:
+        made = image_engine.import_layer(client, iter([empty_layer()]), name=f"{name}:latest", changes=["LABEL a=b"])
+        image_engine._see_name(client, made, f"{name}:own")
+        try:
+            assert client.images.get(f"{name}:own").id == made
+            assert image_engine.attributes(client, f"{name}:latest") is None
+        finally:
+            image_engine.remove(client, f"{name}:own")
 
 
 def check(name):
@@ -213,6 +240,23 @@ def test_images_that_boxes_cannot_run_are_told_before_anything_runs(imported):
         check(imported())
     with pytest.raises(SandboxUnavailableError, match=r"has Python 2\.7 at .* and this environment is of Python"):
         check(imported(f"LABEL {image.PYTHON_LABEL}=2.7"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"ServerVersion": "19.03.15"}, "boxes need 20.10 or newer"),
+        ({"Architecture": "aarch64"}, "the engine runs on arm64"),
+        ({"Runtimes": {"runc": {}}}, "The engine has no runtime 'runsc'"),
+    ],
+)
+def test_an_engine_that_cannot_run_boxes_is_not_chosen(docker_image, monkeypatch, facts, told):
+    info = DockerClient.info
+    monkeypatch.setattr(DockerClient, "info", lambda client: {**info(client), **facts})
+    monkeypatch.setenv("OPENMLE_RUNTIME", "runsc" if "Runtimes" in facts else "")
+    report = select.docker_report(docker_image)
+    assert not report.usable
+    assert told in f"{report.reason} {report.remedy}"
 
 
 def test_a_registry_that_cannot_be_reached_takes_no_minutes(docker_engine):

@@ -130,8 +130,6 @@ class Run:
             if descriptor == wakeups.fd:
                 wakeups.clear()
                 self._reap()
-            elif descriptor == self.waiting.notices:
-                self._read_notice()
             else:
                 self._take(descriptor)
 
@@ -144,6 +142,8 @@ class Run:
     def _take(self, descriptor: int) -> None:
         if descriptor == self.program.status:
             self._read_status()
+        elif descriptor == self.waiting.notices:
+            self._read_notice()
         elif descriptor in self.open:
             self._pump(descriptor)
         elif not os.read(0, 4096):
@@ -193,6 +193,7 @@ class Run:
 
     def _all_gone(self) -> bool:
         """Whether no process of the program is left; reads how its own ended."""
+        self._wake_spare()
         while not self.spare_died and self.exit_code is None and select.select([self.waiting.notices], [], [], 0.1)[0]:
             self._read_notice()
         return not others(self.waiting.spare)
@@ -251,6 +252,12 @@ class Run:
             self._poll.unregister(self.program.status)
             os.close(self.program.status)
             self.program.status = -1
+            self._wake_spare()
+
+    def _wake_spare(self) -> None:
+        """Have the process that is to tell how the program ended go on, which one of its own user can have stopped."""
+        if self.waiting.spare and self.user is None and not self.spare_died:
+            os.kill(self.waiting.spare, signal.SIGCONT)
 
     def _pump(self, descriptor: int) -> None:
         data = os.read(descriptor, 1 << 16)

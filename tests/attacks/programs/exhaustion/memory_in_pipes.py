@@ -1,5 +1,6 @@
 # tries: to fill pipes, whose contents belong to no process
 # expect: success or out_of_memory or code_execution_error
+# open(uncgrouped): the watch does not see what pipes hold, of which the kernel gives a user no more than 64 MiB
 # limits: memory_mb=48 open_files=4096
 # control: limits memory_mb=1024 open_files=4096
 import fcntl

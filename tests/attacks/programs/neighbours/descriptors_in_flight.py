@@ -1,5 +1,6 @@
 # tries: to use up what the kernel grants to a user for all its processes: descriptors in messages on their way
 # expect: success
+# open(ordinary): the boxes of an ordinary user are all of one user of the kernel, whose limit this is
 # limits: open_files=256
 import array
 import os

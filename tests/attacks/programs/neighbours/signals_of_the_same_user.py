@@ -1,5 +1,6 @@
 # tries: to use up what the kernel grants to a user for all its processes: queued signals and timers
 # expect: success
+# open(ordinary): the boxes of an ordinary user are all of one user of the kernel, whose limit this is
 # limits: memory_mb=512
 import ctypes
 import os
