@@ -254,7 +254,9 @@ class OldEngine(BaseHTTPRequestHandler):
     asked: ClassVar[list[str]]
     answers: ClassVar[dict[str, Any]] = {
         "_ping": "OK",
-        "json": {"Id": f"sha256:{'0' * 64}", "Config": {}, "Os": "linux", "Architecture": "amd64"},
+        "containers/json": [],
+        "images/json": [],
+        "any:1/json": {"Id": f"sha256:{'0' * 64}", "Config": {}, "Os": "linux", "Architecture": "amd64"},
         "version": {
             "Version": "19.03.15",
             "ApiVersion": "1.40",
@@ -281,7 +283,8 @@ class OldEngine(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         self.asked.append(f"{self.command} {self.path}")
-        name = self.path.split("?")[0].rpartition("/")[2]
+        path = self.path.split("?")[0]
+        name = next((name for name in self.answers if path.endswith(f"/{name}")), "")
         found = self.answers.get(name, {"message": "not here"})
         body = found.encode() if isinstance(found, str) else json.dumps(found).encode()
         self.send_response(200 if name in self.answers else 404)
