@@ -9,7 +9,7 @@ from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from openmle_env.sandbox import packages, seccomp
+from openmle_env.sandbox import extras, packages, requirements, seccomp
 from openmle_env.sandbox.box import SUPERVISOR, configuration
 from openmle_env.sandbox.layout import INSIDE, USER, VENV
 from openmle_env.sandbox.users import EACH
@@ -34,7 +34,7 @@ def arguments(job: Job, plan: Plan, *, user: int | None, nice: int, files: list[
     Opens the files that bubblewrap copies, and appends their descriptors to ``files``. ``user`` is the first of those
     that the box has; without one it is a user namespace, in which there is only one.
     """
-    view = packages.view()
+    view = packages.view(extras.find(requirements.read(job.requirements)))
     result = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try"]
     result += ["--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"]
     if user is not None:

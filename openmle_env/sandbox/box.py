@@ -218,7 +218,7 @@ class BoxSandbox(ABC):
                     undo.callback(token.on_cancel(stop.cancel))
                 with cancel.waiting():
                     lease = undo.enter_context(leases.take(int(job.limits.gpus), seconds=seconds, cancel=stop))
-                told = payload.environment(lease.devices, sharing=lease.sharing, torch=_version_of("torch"))
+                told = payload.environment(lease.devices, sharing=lease.sharing, torch=version_of("torch") or "")
                 job = replace(job, environment={**told, **job.environment})
                 plan = Plan(modules=job.modules or (), gpus=lease.devices)
                 execution = self._run_fresh(job, plan, cancel, began, before=lease.confirm)
@@ -383,14 +383,14 @@ def wait_ready(box: Box, channel: Channel, job: Job, *, name: str) -> None:
         ) from error
 
 
-def _version_of(distribution: str) -> str:
-    """The version that programs import, empty where they cannot."""
+def version_of(distribution: str) -> str | None:
+    """The version that this environment has, None where it has none."""
     from importlib import metadata  # 10 ms
 
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        return ""
+        return None
 
 
 class _Runs(Protocol):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from openmle_env import settings
 from openmle_env.errors import SandboxUnavailableError
-from openmle_env.sandbox import engine, engine_facts, reaper, users
+from openmle_env.sandbox import engine, engine_facts, podman, reaper, requirements, users
 from openmle_env.sandbox import image as images
 from openmle_env.sandbox.box import (
     GRACE_SECONDS,
@@ -23,6 +23,7 @@ from openmle_env.sandbox.box import (
     SUPERVISOR,
     BoxSandbox,
     configuration,
+    version_of,
 )
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks
@@ -69,6 +70,7 @@ class DockerSandbox(BoxSandbox):
         """
         super().__init__(warm)
         self.image = images.chosen(image)
+        self._asked = image
         self.runtime = settings.load().runtime if runtime is None else runtime
         self._info: dict[str, Any] | None = None
         self._stop_reaper: Callable[[], None] | None = None
@@ -118,10 +120,11 @@ class DockerSandbox(BoxSandbox):
         with engine.connect() as client, contextlib.ExitStack() as undo:
             self._collect(client)
             info = self._engine_info(client)
-            images.check(client, self.image, info)
+            image = self._image_for(job)
+            images.check(client, image, info)
             user = users.first_of_a_box(mapped=_mapped(info))
             undo.enter_context(engine_errors.explaining(plan.gpus))
-            made = _create(client, self.image, job, plan, info, user=user, runtime=self.runtime)
+            made = _create(client, image, job, plan, info, user=user, runtime=self.runtime)
             undo.callback(_remove_quietly, made["Id"])
             with engine.calling("attach to a container"):
                 stream = client.api.attach_socket(made["Id"], {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
@@ -131,6 +134,13 @@ class DockerSandbox(BoxSandbox):
                 client.api.start(made["Id"])
             undo.pop_all()
         return Container(made["Id"], connection, job.limits, info, notes=tuple(made.get("Warnings") or ()))
+
+    def _image_for(self, job: Job) -> str:
+        """The image with what the job's program may import."""
+        wanted = requirements.read(job.requirements)
+        if job.limits.gpus and version_of("torch") is None:
+            wanted = images.for_gpus(wanted)  # else this environment's own image has it
+        return images.chosen(self._asked, requirements=wanted)
 
     def _engine_info(self, client: DockerClient) -> dict[str, Any]:
         """What the engine says of itself, asked once, and whether it can run boxes at all."""
@@ -306,6 +316,9 @@ def _create(
     limits = job.limits
     memory = int(limits.memory_mb * MIB)
     sources = {**job.inputs, **_SUPERVISED}
+    profile, folders = json.dumps(docker_profile()), _folders(limits, None if plan.forks else user)
+    if engine_facts.is_podman(info):
+        profile, folders = podman.seccomp(profile), podman.folders(folders)
     host = client.api.create_host_config(
         auto_remove=True,
         network_mode="none",
@@ -313,7 +326,7 @@ def _create(
         read_only=True,
         cap_drop=["ALL"],
         cap_add=["SETUID", "SETGID"] if plan.forks else None,  # the supervisor's, never a program's
-        security_opt=["no-new-privileges", f"seccomp={json.dumps(docker_profile())}"],
+        security_opt=["no-new-privileges", f"seccomp={profile}"],
         pids_limit=int(limits.processes) + 1 + int(plan.forks),  # the supervisor, and what it forks from
         mem_limit=memory,
         memswap_limit=memory,
@@ -323,7 +336,7 @@ def _create(
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="memlock", soft=1 << 16, hard=1 << 16),
         ],
-        tmpfs=_folders(limits, None if plan.forks else user),
+        tmpfs=folders,
         mounts=[
             Mount(inside, str(source.resolve()), type="bind", read_only=True, propagation="rprivate")
             for inside, source in sources.items()
@@ -339,7 +352,8 @@ def _create(
         return dict(
             client.api.create_container(
                 image,
-                list(SUPERVISOR),
+                [],
+                entrypoint=list(SUPERVISOR),  # whatever that of the image is
                 stdin_open=True,
                 detach=False,  # with stdin_open: stdin ends when its one client goes, and the box with it
                 user="0:0" if plan.forks else f"{user}:{user}",

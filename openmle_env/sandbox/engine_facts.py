@@ -149,7 +149,7 @@ def differences(info: Info) -> list[str]:
     """What is not as in an ordinary engine of root, for ``openmle sandbox doctor``; one sentence each."""
     said = []
     if is_podman(info):
-        said.append("Podman: the number of files in a box is watched, not bounded by the kernel: a short peak can pass.")
+        said.append("Podman: the number of files in a box is watched, not confined: a short peak can pass.")
     if is_rootless(info):
         said.append(
             "The engine is rootless: root in a container is your user outside, which boxes do not use; files in /data "

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import OpenMLEError
+from openmle_env.sandbox import requirements
 from openmle_env.sandbox.channel import ChannelClosed, ProtocolError
 from openmle_env.sandbox.forks import abandon_in_forks
 from openmle_env.sandbox.plan import Plan
@@ -94,7 +95,7 @@ def _key(job: Job) -> _Key:
         inputs.append((inside, str(real), found.st_dev, found.st_ino))
     # These are told with a job, not when its box is made.
     limits = replace(job.limits, wall_seconds=1.0, log_kb=1, artifact_mb=1, file_mb=1, open_files=16)
-    return (tuple(inputs), limits, job.modules)
+    return (tuple(inputs), limits, job.modules, requirements.read(job.requirements))
 
 
 class Pool:
@@ -220,7 +221,7 @@ class Pool:
         """A run like this one will come: have a box wait for it. Never raises for the machine; the run will tell."""
         try:
             key = _key(job)
-        except OSError:
+        except (OSError, OpenMLEError):
             return  # an input that does not exist: the run says so
         with self._changed:
             line = self._line(key, job)

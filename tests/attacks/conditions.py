@@ -74,7 +74,7 @@ def holds(condition: str, run: Execution) -> bool:
         name, negated, words = found.groups()
         return (words in _text(name, condition, run)) != bool(negated)
     if found := _STEERS.fullmatch(condition):
-        return not _CONTROL.search(_text(found[1], condition, run))
+        return steers_no_terminal(_text(found[1], condition, run))
     if found := _IS.fullmatch(condition):
         return run.submission.state == found[1]
     if found := _NUMBER.fullmatch(condition):
@@ -84,6 +84,11 @@ def holds(condition: str, run: Execution) -> bool:
         value = getattr(run, name)
         return value is not None and bool(_COMPARED[comparison](value, float(number)))
     raise ConditionError(f"{condition!r} is no sentence of the vocabulary, see conditions.py.")
+
+
+def steers_no_terminal(text: str) -> bool:
+    """Whether it holds no control character but line breaks and tabs."""
+    return not _CONTROL.search(text)
 
 
 def _text(name: str, condition: str, run: Execution) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from openmle_env.graders.grader import Grader
 from openmle_env.sandbox import select
 from openmle_env.types import Column, Execution, Job, Limits, Part, ResultStatus, SubmissionSchema
-from tests.attacks.conditions import feedback, holds
+from tests.attacks.conditions import feedback, holds, steers_no_terminal
 from tests.attacks.header import LIMITS, Attack, Place, parse_limits
 
 if TYPE_CHECKING:
@@ -239,9 +239,15 @@ class Arena:
             if not holds(condition, executions[0]):
                 yield f"it does not hold that {condition!r}: stdout {executions[0].stdout[-300:]!r}"
         if attack.graded:
-            grade = self._grader.grade(executions[0].submission, Part.VALIDATION)
-            if grade.status is not attack.graded:
-                yield f"graded {grade.status} instead of {attack.graded}: {grade.message}"
+            yield from self._misjudged(attack.graded, executions[0])
+
+    def _misjudged(self, expected: ResultStatus, run: Execution) -> Iterator[str]:
+        """What is wrong with the grade of a submission."""
+        grade = self._grader.grade(run.submission, Part.VALIDATION)
+        if grade.status is not expected:
+            yield f"graded {grade.status} instead of {expected}: {grade.message}"
+        if not steers_no_terminal(grade.message):
+            yield f"what the grader says would steer a terminal: {grade.message!r}"
 
     def close(self) -> None:
         """End every run and give the boxes back."""

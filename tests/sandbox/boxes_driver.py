@@ -81,7 +81,7 @@ def child(backend: str, image: str, warm: Warm, folder: str) -> None:
     """What a process that was forked in mid-run does: boxes of its own."""
     sandbox = make(backend, image, warm)
     check(sandbox.run(job("print(1)", folder)))
-    os.write(1, b"child\n")
+    os.write(1, f"{os.getpid()}\n".encode())
     sandbox.run(job(HOSTILE, folder, "child"))
 
 
