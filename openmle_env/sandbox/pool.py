@@ -78,8 +78,8 @@ class _Line:
     """Runs under way."""
     most: int = 0
     """The most runs under way at the same time, since the line was last idle."""
-    promised: int = 0
-    """Runs that were announced and have not come."""
+    promised: set[str] = field(default_factory=set)
+    """Sessions whose next run was announced, or has lost its box, and has not come."""
     used: float = field(default_factory=time.monotonic)
 
 
@@ -107,6 +107,10 @@ class Pool:
         self._changed = threading.Condition()
         self._lines: dict[_Key, _Line] = {}
         self._sessions: dict[str, tuple[_Key, Waiting]] = {}
+        self._using: list[str] = []
+        """The sessions of the runs under way, one for each."""
+        self._ended: set[str] = set()
+        """Those of them that are not needed any more."""
         self._coming = 0
         self._leaving = 0
         self._closed = CancelToken()
@@ -126,7 +130,8 @@ class Pool:
             line = self._line(key, job)
             line.busy += 1
             line.most = max(line.most, line.busy)
-            line.promised = max(0, line.promised - 1)
+            line.promised.discard(job.session)
+            self._using.append(job.session)
         waiting = None
         try:
             waiting = self._take(key, line, job, cancel)
@@ -199,21 +204,27 @@ class Pool:
     def _end(self, key: _Key, line: _Line, job: Job, waiting: Waiting | None) -> None:
         """After a run: keep the box for its session, or give it up."""
         now = time.monotonic()
-        retired = waiting
         with self._changed:
             line.busy -= 1
             line.used = now
-            if waiting is not None and self._keeps(waiting, job):
-                retired = None
+            kept = waiting is not None and self._keeps(waiting, job.session)
+            if waiting is not None and kept:
                 waiting.served, waiting.since, waiting.fit = True, now, False
                 self._sessions[job.session] = (key, waiting)
                 self._keep()
-        if retired is not None:
-            self._retire(retired)
+            elif self._forks and job.session and job.session not in self._ended:
+                line.promised.add(job.session)
+                self._top_up()
+            self._using.remove(job.session)
+            if job.session not in self._using:
+                self._ended.discard(job.session)
+        if waiting is not None and not kept:
+            self._retire(waiting)
 
-    def _keeps(self, waiting: Waiting, job: Job) -> bool:
-        free = job.session and job.session not in self._sessions and not self._closed.cancelled
-        return bool(waiting.plan.forks and waiting.fit and free)
+    def _keeps(self, waiting: Waiting, session: str) -> bool:
+        """Whether the session's next program may have the box."""
+        free = session and session not in self._sessions and session not in self._ended
+        return bool(waiting.plan.forks and waiting.fit and free and not self._closed.cancelled)
 
     # --- for later runs -----------------------------------------------------------------------------------------------
 
@@ -225,13 +236,17 @@ class Pool:
             return  # an input that does not exist: the run says so
         with self._changed:
             line = self._line(key, job)
-            line.promised += 1
+            line.promised.add(job.session)
             self._top_up()
 
     def end_session(self, session: str) -> None:
         """Give up the box of a session."""
         with self._changed:
             _, waiting = self._sessions.pop(session, (None, None))
+            for line in self._lines.values():
+                line.promised.discard(session)
+            if session in self._using:
+                self._ended.add(session)
         if waiting is not None:
             self._retire(waiting)
 
@@ -252,7 +267,7 @@ class Pool:
         room = self._room()
         for line in sorted(self._lines.values(), key=lambda line: line.used, reverse=True):
             # Where one box serves a whole session, the next run needs no other.
-            wanted = line.promised if self._forks else max(line.promised, line.most)
+            wanted = len(line.promised) if self._forks else max(len(line.promised), line.most)
             while len(line.ready) + line.coming < wanted and room > 0 and self._coming < _cores():
                 if self._closed.cancelled:
                     return
@@ -337,10 +352,11 @@ class Pool:
         for key, line in list(self._lines.items()):
             while line.ready and line.ready[0].since <= oldest:
                 expired.append(line.ready.popleft())
-            if expired and line.used <= oldest:
-                line.most = line.promised = 0
-            if line.used <= oldest and not (line.ready or line.busy or line.coming):
-                del self._lines[key]
+            if line.used <= oldest:
+                line.most = line.busy
+                line.promised.clear()
+                if not (line.ready or line.busy or line.coming):
+                    del self._lines[key]
         for session, (_, waiting) in list(self._sessions.items()):
             if waiting.since <= oldest:
                 expired.append(self._sessions.pop(session)[1])

@@ -45,18 +45,15 @@ for folder in WRITABLE:
     if space.f_files and space.f_files - space.f_ffree > 20:
         leak(f"{folder} has {space.f_files - space.f_ffree} files")
 
-others = sorted(int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid()))
-for pid in others:
+for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             command = file.read()
     except OSError:
         continue
-    if f"PPid:\t{others[0]}" in lines(f"/proc/{pid}/status"):
-        continue  # between this program and what it was forked from
-    # What programs are forked from: one process, older than any program.
-    if pid != others[0] or b"inside.child" not in command:
-        state = [line for line in lines(f"/proc/{pid}/status") if line.startswith(("State", "PPid", "Uid"))]
+    state = [line for line in lines(f"/proc/{pid}/status") if line.startswith(("State", "PPid", "Uid"))]
+    # Its parent is what programs are forked from, which may be about to bury the process of an earlier one.
+    if pid not in (1, os.getpid(), os.getppid()) and state and "zombie" not in state[0]:
         leak(f"process {pid} is there: {command[:100]!r} {state}")
 
 for line in lines("/proc/net/unix")[1:]:

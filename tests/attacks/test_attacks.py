@@ -16,7 +16,7 @@ import pytest
 
 from tests.attacks.conditions import check
 from tests.attacks.header import WAYS, Place, attacks, parse
-from tests.attacks.running import Arena, Host, run_plainly
+from tests.attacks.running import NEXT_PROGRAM, Arena, Host, run_plainly
 from tests.sandbox.processes import wait_until
 
 if TYPE_CHECKING:
@@ -91,6 +91,39 @@ def test_nothing_of_the_host_changed(fought: Fought, host: Host) -> None:
 def test_an_honest_program_is_fine_after_all_of_them(fought: Fought) -> None:
     honest = parse("honest", "# tries: nothing\n# expect: success\nprint('honest')\n")
     assert fought.arena.run(honest).problems == ()
+
+
+def test_what_gets_through_is_noticed(fought: Fought, host: Host) -> None:
+    header = "# tries: nothing\n# expect: success\n"
+    for program, problem in (
+        (f"{header}print('LEAK: it is out')", "LEAK: it is out"),
+        (f"{header}print('{host.secret}')", "a secret of the host came out"),
+        (f"{header}raise ValueError", "status code_execution_error instead of success"),
+        (f"{header}# holds: stdout has words\nprint('')", "it does not hold that 'stdout has words'"),
+        (f"{header}# open: why\nprint('')", "remove that line"),
+        (f"{header}# collects: submission.csv\n# graded: success\nopen('/output/submission.csv', 'w')", "graded"),
+    ):
+        assert problem in "\n".join(fought.arena.run(parse("it", program)).problems)
+
+
+def test_what_is_left_to_the_next_program_is_noticed(fought: Fought) -> None:
+    """The program that looks for what others left finds it where it was left: here in its own box, by itself."""
+    leave = """
+import os, signal, time
+os.umask(0o777)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for folder in ("/work", "/tmp", "/output", "/dev/shm"):
+    os.close(os.open(f"{folder}/left", os.O_CREAT | os.O_WRONLY))
+if os.fork() == 0:
+    time.sleep(600)
+os.chdir("/tmp")
+"""
+    attack = parse("it", "# tries: nothing\n# expect: success\n# limits: memory_mb=256\n" + leave + NEXT_PROGRAM)
+    said = "\n".join(fought.arena.run(attack).problems)
+    found = re.findall(r"LEAK: (/[a-z/]+) holds b'left'", said)
+    assert found == ["/work", "/tmp", "/output", "/dev/shm"]  # noqa: S108  the box's own
+    for words in ("is there", "umask", "handled", "it is user"):
+        assert words in said
 
 
 @pytest.mark.parametrize("name", PLAIN_CONTROLS)

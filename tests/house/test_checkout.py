@@ -16,8 +16,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("agents", "baselines", "envs", "graders", "leaderboards", "task_registry")
 OTHERS = ("commands", "policies", "sandbox", "service")
-BOTTOM_UP = ("types", "errors", "files", "settings", "scratch", "policies", "sandbox", "graders", "task_registry",
-             "envs", "agents", "baselines", "leaderboards", "service", "commands", "main", "__main__")  # fmt: skip
+BOTTOM_UP = ("types", "errors", "printable", "files", "settings", "scratch", "policies", "sandbox", "graders",
+             "task_registry", "envs", "agents", "baselines", "leaderboards", "service", "commands", "main",
+             "__main__")  # fmt: skip
 
 
 def test_tests_that_cannot_run_fail_in_ci() -> None:
@@ -61,7 +62,7 @@ def small_tree(tmp_path: Path) -> Path:
     package = tmp_path / "openmle_env"
     package.mkdir()
     (package / "__init__.py").write_text('"""Empty."""\n')
-    for name in ("types", "errors", "files", "settings", "scratch", "scratch", "main", "__main__"):
+    for name in ("types", "errors", "printable", "files", "settings", "scratch", "main", "__main__"):
         (package / f"{name}.py").write_text('"""Empty."""\n')
     for folder in FOLDERS:
         (tmp_path / folder).mkdir()

@@ -98,17 +98,18 @@ def main(asked: dict[str, Any]) -> None:
     limits = replace(LIMITS, wall_seconds=asked.get("wall_seconds", LIMITS.wall_seconds))
     if "idle_seconds" in asked:
         pool.IDLE_SECONDS = asked["idle_seconds"] - 60  # a box adds these
-    for way in asked["ways"]:
-        sandbox = make(backend, image, way)
-        if asked.get("idle"):
+    sandboxes = [make(backend, image, way) for way in asked["ways"]]
+    if asked.get("idle"):
+        for sandbox in sandboxes:
             sandbox.warm_up(job("print(1)", folder))
             run_until_warm(sandbox, folder)
+    for sandbox in sandboxes:
         for number in range(asked.get("programs", 0)):
-            arguments = (job(HOSTILE, folder, f"session {number}" if way == "forked" else "", limits),)
+            arguments = (job(HOSTILE, folder, f"session {number}" if sandbox.warm == "forked" else "", limits),)
             threading.Thread(target=sandbox.run, args=arguments, daemon=True).start()
     if asked.get("fork"):
         input()  # until the programs run
-        process = multiprocessing.get_context("fork").Process(target=child, args=(backend, image, way, folder))
+        process = multiprocessing.get_context("fork").Process(target=child, args=(backend, image, sandbox.warm, folder))
         process.start()
     os.write(1, b"ready\n")
     if asked["end"] == "leave":

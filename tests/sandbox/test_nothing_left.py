@@ -175,7 +175,7 @@ def test_of_a_driver_that_forked_a_worker_in_mid_run(place: Place, backend: str)
 
 def test_boxes_of_a_driver_that_hangs_end_by_their_own_clock(place: Place, backend: str) -> None:
     """Programs at their time limit, and boxes that wait after a while, though nobody tells them."""
-    with driver(place, backend, ways=WAYS, programs=1, idle=True, wall_seconds=3, idle_seconds=5) as process:
+    with driver(place, backend, ways=WAYS, programs=1, idle=True, wall_seconds=6, idle_seconds=6) as process:
         expect(process, "ready")
         assert run_all(place, 3), place.leftovers()
         process.send_signal(signal.SIGSTOP)

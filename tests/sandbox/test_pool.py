@@ -155,8 +155,8 @@ def test_as_many_wait_as_ran_at_once(make, maker, monkeypatch) -> None:
 def test_no_more_wait_than_the_machine_holds(make, maker, monkeypatch) -> None:
     monkeypatch.setattr(pools, "capacity", lambda: 2)
     pool = make("single")
-    for _ in range(5):
-        pool.promise(JOB)
+    for number in range(5):
+        pool.promise(replace(JOB, session=str(number)))
     assert wait_until(lambda: len(maker.made) == 2)
     time.sleep(0.05)
     assert len(maker.made) == 2
@@ -198,6 +198,28 @@ def test_two_runs_of_a_session_at_once_share_no_box(make, maker) -> None:
     with pool.taking(job, NEVER) as outer:
         outer.fit = True
         assert run(pool, job) is not outer.box
+
+
+def test_a_session_that_ends_during_its_run_keeps_no_box(make, maker) -> None:
+    pool = make("forked")
+    job = replace(JOB, session="one")
+    with pool.taking(job, NEVER) as waiting:
+        waiting.fit = True
+        pool.end_session("one")
+    assert maker.made[0].closed.wait(5)
+    assert run(pool, job) is not maker.made[0]
+    assert run(pool, job) is maker.made[1]
+
+
+def test_a_run_that_never_comes_keeps_no_further_box(make, maker) -> None:
+    pool = make("forked")
+    for _ in range(3):
+        pool.promise(replace(JOB, session="one"))
+    assert wait_until(lambda: len(maker.made) == 1)
+    pool.end_session("one")
+    pool.promise(replace(JOB, session="two"))
+    time.sleep(0.05)
+    assert len(maker.made) == 1
 
 
 @pytest.mark.parametrize("accident", ["no report", "not clean", "other limits"])

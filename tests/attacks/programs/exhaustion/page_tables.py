@@ -7,19 +7,22 @@ import mmap
 import os
 import time
 
+NO_RESERVE = 0x4000
 children = []
 try:
     for _ in range(30):
         ready, tell = os.pipe()
         pid = os.fork()
         if pid == 0:
-            area = mmap.mmap(-1, 3 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE, prot=mmap.PROT_READ)
-            area.madvise(mmap.MADV_NOHUGEPAGE)
-            for place in range(0, 3 << 30, 2 << 20):
-                area[place]
-            os.write(tell, b"x")
-            time.sleep(8)
-            os._exit(0)
+            try:
+                area = mmap.mmap(-1, 3 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE, prot=mmap.PROT_READ)
+                area.madvise(mmap.MADV_NOHUGEPAGE)
+                for place in range(0, 3 << 30, 2 << 20):
+                    area[place]
+                os.write(tell, b"x")
+                time.sleep(8)
+            finally:
+                os._exit(0)
         os.close(tell)
         children.append((pid, ready))
 except OSError as error:
