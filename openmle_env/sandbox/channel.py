@@ -161,6 +161,7 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
         "wall_seconds": limits.wall_seconds,
         "log_bytes": int(limits.log_kb * 1024),
         "memory_bytes": int(limits.memory_mb * MIB) if watch_memory else None,
+        "socket_bytes": int(limits.memory_mb * MIB),
         "files": int(limits.inodes),
         "collect": list(job.collect),
         "artifact_bytes": int(limits.artifact_mb * MIB),

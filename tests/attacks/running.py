@@ -285,10 +285,11 @@ def run_plainly(attack: Attack, host: Host, folder: Path) -> str:
         "OUTPUT_DIR": str(folder / "output"),
         "ATTACK_SECRET_TOKEN": host.secret,
     }
-    said = ""
-    for number, program in enumerate(attack.programs):
-        path = folder / "work" / f"step{number}.py"
+    paths = [folder / "work" / f"step{number}.py" for number in range(len(attack.programs))]
+    for path, program in zip(paths, attack.programs, strict=True):
         path.write_text(program)
+
+    def run(path: Path) -> str:
         done = subprocess.run(
             [sys.executable, path],
             env=environment,
@@ -300,5 +301,13 @@ def run_plainly(attack: Attack, host: Host, folder: Path) -> str:
             timeout=60,
             check=False,
         )
-        said += done.stdout + done.stderr
-    return said
+        return done.stdout + done.stderr
+
+    if not attack.meanwhile:
+        return "".join(run(path) for path in paths)
+    with ThreadPoolExecutor(len(paths)) as pool:
+        futures = []
+        for path in paths:
+            futures.append(pool.submit(run, path))
+            time.sleep(HEAD_START_SECONDS)
+        return "".join(future.result() for future in futures)

@@ -27,6 +27,20 @@ GONE_SECONDS = 15.0
 """How long after its owner's end something of a box may still be found."""
 
 
+def processes_that_know(path: str, name: str = "") -> list[str]:
+    """Processes that have something mounted from a path, or in their command line; see `Place.processes`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):  # ended meanwhile
+            own = (entry / "comm").read_text().strip()
+            known = (entry / "cmdline").read_bytes() + (entry / "mountinfo").read_bytes()
+            if path.encode() in known and name in ("", own):
+                found.append(f"{entry.name} {own}")
+    return found
+
+
 @dataclass(frozen=True)
 class Place:
     """Folders that one test gives its boxes and their owners, and the engine that the boxes are in, if any is."""
@@ -67,16 +81,7 @@ class Place:
 
     def processes(self, name: str = "") -> list[str]:
         """Processes in the boxes and around them, or only those that call themselves ``name``."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                continue
-            with contextlib.suppress(OSError):  # ended meanwhile
-                own = (entry / "comm").read_text().strip()
-                known = (entry / "cmdline").read_bytes() + (entry / "mountinfo").read_bytes()
-                if self.input.name.encode() in known and name in ("", own):
-                    found.append(f"{entry.name} {own}")
-        return found
+        return processes_that_know(self.input.name, name)
 
     def leftovers(self) -> dict[str, list[str]]:
         """All that exists, by kind; kinds of which nothing exists are left out."""

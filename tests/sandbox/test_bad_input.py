@@ -11,6 +11,7 @@ import os
 import shutil
 import tarfile
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -23,8 +24,8 @@ from openmle_env.sandbox import engine, select
 from openmle_env.types import Job, Limits
 from tests.envs.tiny import Box, make_pack
 from tests.sandbox import boxes_driver
-from tests.sandbox.leftovers import full_disk
-from tests.sandbox.processes import in_boxes
+from tests.sandbox.leftovers import full_disk, processes_that_know
+from tests.sandbox.processes import in_boxes, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,6 +122,15 @@ def warm(sandbox: BoxSandbox, source: Path) -> None:
     box = {"single": "warm", "forked": "forked"}[sandbox.warm]
     execution = sandbox.run(job(source))
     assert (execution.stdout, execution.box) == ("old\n", box)
+    # The next one, where each serves one program, has its input already.
+    assert wait_until(lambda: waits(str(source.resolve())))
+
+
+def waits(path: str) -> bool:
+    """Whether boxes with this input are there to stay."""
+    before = processes_that_know(path, "python")
+    time.sleep(0.3)
+    return bool(before) and before == processes_that_know(path, "python")
 
 
 def move(data: Path, new: Path) -> None:

@@ -17,6 +17,8 @@ from .frames import CHUNK, send
 from .processes import Ended, Program, Waiting, others
 
 WATCH_SECONDS = 0.025
+MAX_LOCKS = 20_000
+"""Locks on files that a box may hold: some MiB of the kernel's memory."""
 END_SECONDS = 5.0
 """How long killing may take, and how long pipes that somebody else still holds are drained."""
 
@@ -75,6 +77,7 @@ class Run:
     ) -> None:
         self.program, self.waiting, self.user = program, waiting, user
         self.memory_bytes: int | None = job["memory_bytes"]
+        self.socket_bytes: int = job["socket_bytes"]
         self.files: int = job["files"]
         if self.memory_bytes is None:  # what was mounted with a number of files needs no watch
             folders = [folder for folder in folders if os.statvfs(folder).f_files > self.files]
@@ -108,13 +111,12 @@ class Run:
             if now >= deadline:
                 self.end = "timeout"
                 break
-            if self.folders and now >= look:
+            if now >= look:
                 look = now + WATCH_SECONDS
                 self.end = self._exceeded()
                 if self.end:
                     break
-            wait = min(deadline, look) - now if self.folders else deadline - now
-            self._answer(max(1.0, min(wait, 3600.0) * 1000), wakeups)
+            self._answer(max(1.0, (min(deadline, look) - now) * 1000), wakeups)
         self.seconds = time.monotonic() - started
         self.end = in_time(self.end, self.seconds, wall_seconds)
         self._poll.unregister(wakeups.fd)
@@ -269,14 +271,16 @@ class Run:
             del self.open[descriptor]
 
     def _exceeded(self) -> str:
+        sockets = memory.bytes_in_sockets()
+        if sockets > self.socket_bytes or memory.locks() > MAX_LOCKS:  # what no control group counts
+            return "memory"
         files, size = memory.usage_of(self.folders)
-        if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes, size):
+        if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes, size, sockets):
             return "memory"
         return "files" if files > self.files else ""
 
-    def _memory_exceeded(self, limit: int, files: int) -> bool:
+    def _memory_exceeded(self, limit: int, files: int, sockets: int) -> bool:
         pids = [str(pid) for pid in others(self.waiting.spare)]
-        sockets = memory.bytes_in_sockets()
         total = sum(memory.resident_bytes(pid) for pid in pids) + files + sockets
         if total > limit:
             # Pages that processes share were counted once for each of them, and so were mapped files: look exactly.
