@@ -115,7 +115,13 @@ ROUNDING = 5.1e-5
 
 
 def _run(task: Task, sandbox: Sandbox, program: str, name: str) -> Execution:
-    execution = sandbox.run(Job(program=program, inputs={"/data": task.public}, limits=task.spec.limits))
+    job = Job(
+        program=program,
+        inputs={"/data": task.public},
+        limits=task.spec.limits,
+        requirements=task.pack.requirements,
+    )
+    execution = sandbox.run(job)
     if execution.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"{task.spec.slug}: {name} could not be run: {execution.reason}")
     if execution.exit_code != 0:

@@ -188,6 +188,7 @@ class Episode:
             program=program,
             inputs={"/data": self.task.public},
             limits=replace(self.spec.limits, wall_seconds=wall_seconds),
+            requirements=self.task.pack.requirements,
             modules=self.spec.warm,
             session=self.session,
         )

@@ -68,6 +68,7 @@ class PackMetric:
         sandbox: Sandbox,
         *,
         limits: Limits | None = None,
+        requirements: str = "",
         higher_is_better: bool | None = None,
         details: Callable[[str], None] | None = None,
     ) -> None:
@@ -77,6 +78,7 @@ class PackMetric:
             code: The pack's ``utils/metric.py``; read once, at the first use, so that it cannot change in between.
             sandbox: Where it runs.
             limits: What one score may use; by default what `openmle_env.types.Limits` says.
+            requirements: Extra packages that it imports (see `openmle_env.types.Job`).
             higher_is_better: The direction where the pack states it; it must be what the code says, too. If None,
                 the code is asked once, in the sandbox.
             details: Told what the metric said where it failed, its traces included. They may quote the hidden answers:
@@ -85,6 +87,7 @@ class PackMetric:
         self._path = code
         self._sandbox = sandbox
         self._limits = limits or Limits()
+        self._requirements = requirements
         self._stated = higher_is_better
         self._details = details
 
@@ -161,7 +164,13 @@ class PackMetric:
                 folder = closed / "data"
                 folder.mkdir(mode=0o755)
                 _write(folder, code, rows)
-                job = Job(program=program, inputs={"/data": folder}, collect=(_RESULT,), limits=self._limits)
+                job = Job(
+                    program=program,
+                    inputs={"/data": folder},
+                    collect=(_RESULT,),
+                    limits=self._limits,
+                    requirements=self._requirements,
+                )
                 execution = self._sandbox.run(job, cancel=cancel)
         except (InfrastructureError, OSError) as error:
             # Agents read this: an error of the system's own names files of this machine.

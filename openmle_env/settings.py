@@ -62,7 +62,7 @@ def load() -> Settings:
 def _warm(value: str) -> Warm:
     if value not in get_args(Warm):
         raise unknown_name("way to run programs", value, get_args(Warm), hint="Correct OPENMLE_WARM.")
-    return cast(Warm, value)
+    return cast("Warm", value)
 
 
 def _count(name: str, value: str) -> int:

@@ -201,8 +201,8 @@ class Job:
     modules: tuple[str, ...] | None = None
     """What is imported before the program starts, in a box that waits for jobs like this one (see `Warm`); one that
     cannot be imported is left to the program. None: no box waits, this job gets one of its own."""
-    requirements: Path | None = None
-    """A file that names extra packages that the program may import; they were installed beforehand
+    requirements: str = ""
+    """Text of a requirements file: extra packages that the program may import. They were installed beforehand
     (``openmle sandbox build --requirements FILE``)."""
     session: str = ""
     """Jobs of one agent's episode: only those may share a box (see `Warm`, ``forked``). Empty: none may."""

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from openmle_env.errors import PackError
+from openmle_env.errors import PackError, UsageError
 from openmle_env.task_registry import files, pack_yaml
 from openmle_env.task_registry.index import PACKS
 from openmle_env.task_registry.pack import MAX_SLUG, PackConfig
@@ -83,6 +83,15 @@ class Pack:
         name = self.config.description or next(name for name in DESCRIPTIONS if name in self.members)
         return self.text(name)
 
+    @property
+    def requirements(self) -> str:
+        """The text of the pack's requirements file; empty where it has none.
+
+        Raises:
+            PackError: It cannot be read.
+        """
+        return self.text(self.config.requirements) if self.config.requirements else ""
+
     def text(self, name: str) -> str:
         """Read a text file of the pack.
 
@@ -139,7 +148,7 @@ def _members(root: Path, config: PackConfig) -> dict[str, Path]:
         if folder.is_dir():
             members |= {f"{part}/{name}": path for name, path in files.tree(folder).items()}
     board = config.leaderboard.file if config.leaderboard else None
-    for name in (pack_yaml.PACK_FILE, config.description, board):
+    for name in (pack_yaml.PACK_FILE, config.description, config.requirements, board):
         if name and name not in members:
             _refuse_links(root, name)
             if (root / name).is_file():
@@ -173,6 +182,7 @@ def _check(pack: Pack) -> None:
         )
     _check_paths(pack)
     _check_metric(pack)
+    _check_requirements(pack)
 
 
 def _check_paths(pack: Pack) -> None:
@@ -187,6 +197,7 @@ def _check_paths(pack: Pack) -> None:
             "Move it elsewhere in the pack, and correct pack.yaml."
         )
     named["leaderboard"] = board
+    named["requirements file"] = config.requirements
     for what, name in named.items():
         if name is None:
             continue
@@ -202,6 +213,17 @@ def _check_paths(pack: Pack) -> None:
                 f"{pack.root}: the {what} is said to be {name}, and there is no such file. "
                 f"Files of a pack stand in {', '.join(part + '/' for part in PARTS)}."
             )
+
+
+def _check_requirements(pack: Pack) -> None:
+    if pack.config.requirements is None:
+        return
+    from openmle_env.sandbox import requirements  # few packs have any
+
+    try:
+        requirements.parse(pack.requirements, pack.config.requirements)
+    except UsageError as error:
+        raise PackError(f"{pack.root}: {error}") from error
 
 
 def _check_metric(pack: Pack) -> None:

@@ -56,6 +56,7 @@ def make_grader(
             pack.members[METRIC_SCRIPT],
             sandbox(),
             limits=config.metric.limits(),
+            requirements=pack.requirements,
             higher_is_better=higher_is_better,
             details=details,
         )

@@ -416,6 +416,8 @@ class PackConfig(Block):
     """What one program may use: keys and units of `openmle_env.types.Limits`."""
     modules: tuple[str, ...] = ("numpy", "pandas", "sklearn")
     """Libraries that programs may count on."""
+    requirements: InsidePath | None = None
+    """A requirements file of the pack: extra packages for its own code and for programs."""
     warm: tuple[ModuleName, ...] | None = None
     """What a box that waits for a program has imported. Left out, it is what `modules` says; ``[]`` is nothing."""
     hardware: Hardware = Hardware()

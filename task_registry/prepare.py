@@ -225,7 +225,13 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
         )
     program = Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8")
     with _inputs(pack) as inputs:
-        job = Job(program=program, inputs=inputs, collect=("public/", "private/", DONE), limits=limits)
+        job = Job(
+            program=program,
+            inputs=inputs,
+            collect=("public/", "private/", DONE),
+            limits=limits,
+            requirements=pack.requirements,
+        )
         try:
             execution = sandbox.run(job)
         except UsageError as error:

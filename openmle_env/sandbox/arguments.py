@@ -34,7 +34,7 @@ def arguments(job: Job, plan: Plan, *, user: int | None, nice: int, files: list[
     Opens the files that bubblewrap copies, and appends their descriptors to ``files``. ``user`` is the first of those
     that the box has; without one it is a user namespace, in which there is only one.
     """
-    view = packages.view(extras.find(requirements.read(job.requirements)))
+    view = packages.view(extras.find(requirements.of(job)))
     result = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try"]
     result += ["--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"]
     if user is not None:

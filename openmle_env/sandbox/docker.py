@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from openmle_env.sandbox.plan import Plan
+    from openmle_env.sandbox.requirements import Requirements
     from openmle_env.types import Job, Limits, Warm
 
 _SUPERVISED = {f"{INSIDE}/inside": Path(__file__).with_name("inside")}
@@ -120,8 +121,9 @@ class DockerSandbox(BoxSandbox):
         with engine.connect() as client, contextlib.ExitStack() as undo:
             self._collect(client)
             info = self._engine_info(client)
-            image = self._image_for(job)
-            images.check(client, image, info)
+            wanted = self._packages_for(job)
+            image = images.chosen(self._asked, requirements=wanted)
+            images.check(client, image, info, requirements=wanted)
             user = users.first_of_a_box(mapped=_mapped(info))
             undo.enter_context(engine_errors.explaining(plan.gpus))
             made = _create(client, image, job, plan, info, user=user, runtime=self.runtime)
@@ -135,12 +137,12 @@ class DockerSandbox(BoxSandbox):
             undo.pop_all()
         return Container(made["Id"], connection, job.limits, info, notes=tuple(made.get("Warnings") or ()))
 
-    def _image_for(self, job: Job) -> str:
-        """The image with what the job's program may import."""
-        wanted = requirements.read(job.requirements)
+    def _packages_for(self, job: Job) -> Requirements:
+        """What the job's program may import beside the libraries of this environment."""
+        wanted = requirements.of(job)
         if job.limits.gpus and version_of("torch") is None:
-            wanted = images.for_gpus(wanted)  # else this environment's own image has it
-        return images.chosen(self._asked, requirements=wanted)
+            return images.for_gpus(wanted)  # else this environment's own image has it
+        return wanted
 
     def _engine_info(self, client: DockerClient) -> dict[str, Any]:
         """What the engine says of itself, asked once, and whether it can run boxes at all."""

@@ -89,7 +89,7 @@ def exists(name: str | None = None, *, requirements: Requirements = NONE) -> boo
     return found is not None
 
 
-def check(client: DockerClient, name: str, info: engine_facts.Info) -> None:
+def check(client: DockerClient, name: str, info: engine_facts.Info, *, requirements: Requirements = NONE) -> None:
     """See that the engine has an image that boxes can run: for its machine, with this Python where they look for it.
 
     An image that was not made by `build` is started once for each process, to ask its interpreter.
@@ -99,7 +99,7 @@ def check(client: DockerClient, name: str, info: engine_facts.Info) -> None:
     """
     found = image_engine.attributes(client, name)
     if found is None:
-        raise SandboxUnavailableError(f"The Docker engine has no image {name!r}. {advice(name)}")
+        raise SandboxUnavailableError(f"The Docker engine has no image {name!r}. {advice(name, requirements)}")
     engine_facts.check_architecture(info, name, found)
     key = (str(info.get("ID") or ""), str(found.get("Id") or ""))
     if key not in _good:

@@ -95,7 +95,7 @@ def _key(job: Job) -> _Key:
         inputs.append((inside, str(real), found.st_dev, found.st_ino))
     # These are told with a job, not when its box is made.
     limits = replace(job.limits, wall_seconds=1.0, log_kb=1, artifact_mb=1, file_mb=1, open_files=16)
-    return (tuple(inputs), limits, job.modules, requirements.read(job.requirements))
+    return (tuple(inputs), limits, job.modules, requirements.of(job))
 
 
 class Pool:

@@ -9,8 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openmle_env.errors import UsageError
+
+if TYPE_CHECKING:
+    from openmle_env.types import Job
 
 CUDA = Path(__file__).with_name("requirements-cuda.txt")
 """What makes an image one for GPUs: the official wheels, which bring CUDA's libraries along."""
@@ -78,6 +82,15 @@ def read(path: Path | None) -> Requirements:
     if len(content) > MAX_BYTES:
         raise UsageError(f"The requirements file {str(path)!r} is larger than {MAX_BYTES >> 10} KiB.")
     return parse(text, str(path))
+
+
+def of(job: Job) -> Requirements:
+    """The extra packages of a job's program.
+
+    Raises:
+        UsageError: They are not written as `parse` takes them.
+    """
+    return parse(job.requirements, "the job's requirements") if job.requirements else NONE
 
 
 def parse(text: str, source: str) -> Requirements:

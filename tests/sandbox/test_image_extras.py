@@ -6,9 +6,11 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.main import invoke
 from openmle_env.sandbox import (
     engine,
+    extras,
     image,
     image_build,
     image_engine,
@@ -270,3 +273,28 @@ def test_a_registry_that_cannot_be_reached_takes_no_minutes(docker_engine):
 def test_a_base_that_no_image_can_be_called(base):
     with pytest.raises(UsageError, match="by --base"):
         image_build.build(NAME, base=base)
+
+
+@pytest.mark.parametrize(("backend", "warm"), [("docker", "off"), ("bubblewrap", "forked")])
+def test_a_job_names_what_it_needs(docker_image, given, backend, warm):
+    """Told what to do where it was not installed; then with it, and without it as before."""
+    program = f"try:\n    import {TINY} as tiny\n    print(tiny.value)\nexcept ImportError:\n    print('none')"
+    job = Job(program=program, collect=(), modules=(), session="one")
+    asking = replace(job, requirements=f"{TINY} ==1.0  # small\n")
+    sandbox = select.create(backend, warm=warm)
+    try:
+        wanted = requirements.of(asking)
+        remove_extras(wanted)
+        with pytest.raises(SandboxUnavailableError, match="openmle sandbox build .*--requirements FILE"):
+            sandbox.run(asking)
+        assert invoke([str(item) for item in ["sandbox", "build", "--sandbox", backend, *arguments(given)]]) == 0
+        assert [sandbox.run(each).stdout.strip() for each in (asking, job, asking)] == [str(ANSWER), "none", str(ANSWER)]
+    finally:
+        sandbox.close()
+        remove_extras(wanted)
+
+
+def remove_extras(wanted):
+    shutil.rmtree(extras.folder(wanted), ignore_errors=True)
+    with engine.connect() as client:
+        image_engine.remove(client, image.own_name(wanted))
