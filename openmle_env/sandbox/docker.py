@@ -82,8 +82,10 @@ class DockerSandbox(BoxSandbox):
         Raises:
             SandboxUnavailableError: No engine answers.
         """
-        with engine.connect() as client:
-            info = self._engine_info(client)
+        info = self._info
+        if info is None:
+            with engine.connect() as client:
+                info = self._engine_info(client)
         missing = {
             "MemoryLimit": "memory (the supervisor watches it instead)",
             "SwapLimit": "swap",
