@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openmle_env.commands.console import AsJson, emit, progress, table
+from openmle_env.commands.console import AsJson, emit, progress, say, table
 from openmle_env.errors import SandboxUnavailableError, unknown_name
 
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ def usable(name: str) -> list[str]:
         return [name]
     reports = select.survey()
     found = [report.name for report in reports if report.usable]
+    for report in reports:
+        if found and not report.usable:
+            say(f"Not measured: {report.name}. {report.reason} {report.remedy}".rstrip())
     if not found:
         said = " ".join(f"{report.name}: {report.reason} {report.remedy}".rstrip() for report in reports)
         raise SandboxUnavailableError(f"No sandbox works on this machine. {said}")

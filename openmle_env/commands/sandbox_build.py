@@ -86,7 +86,12 @@ def _image(
     with progress("building") as report:
         if force or base is not None:
             made = image_build.build(
-                name, base=base or "auto", requirements=extra, source=source, cuda=cuda, progress=report
+                name,
+                base="auto" if base is None else base,
+                requirements=extra,
+                source=source,
+                cuda=cuda,
+                progress=report,
             )
         else:
             made = image_build.ensure(name, requirements=extra, source=source, cuda=cuda, progress=report)

@@ -50,6 +50,8 @@ def arguments(job: Job, plan: Plan, *, user: int | None, nice: int, files: list[
         result += ["--perms", "1777", "--size", str(int(size * MIB)), "--tmpfs", place]
     for place, folder in job.inputs.items():
         result += ["--ro-bind", str(folder.resolve()), place]
+    # Pseudo-terminals are counted for the whole machine: without this, one box could leave none to others.
+    result += ["--perms", "0555", "--size", "4096", "--tmpfs", "/dev/pts"]
     result += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/work"]
     variables = configuration(job, plan, user=user, seccomp=_FILTER, nice=nice)
     if view.library_path:

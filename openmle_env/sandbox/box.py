@@ -141,6 +141,8 @@ class BoxSandbox(ABC):
         self._boxes: set[Box] = set()
         self._closing = CancelToken()
         self._pool: pools.Pool | None = None
+        self._sessions: set[str] = set()
+        """Those that may have a box in the pool."""
         abandon_in_forks(self)
 
     def __deepcopy__(self, memo: object) -> Self:
@@ -152,6 +154,7 @@ class BoxSandbox(ABC):
         self._lock = threading.Condition()
         self._boxes = set()
         self._pool = None
+        self._sessions = set()
 
     @abstractmethod
     def open_box(self, job: Job, plan: Plan) -> Box:
@@ -211,11 +214,9 @@ class BoxSandbox(ABC):
                 f"The sandbox {self.name!r} gives programs no GPU, and {job.limits.gpus} were asked for. Use Docker."
             )
         seconds = READY_SECONDS + job.limits.wall_seconds + GRACE_SECONDS + CLOSE_SECONDS
-        stop = CancelToken()
         try:
             with contextlib.ExitStack() as undo:
-                for token in (cancel, self._closing):
-                    undo.callback(token.on_cancel(stop.cancel))
+                stop = undo.enter_context(self._ending(cancel))
                 with cancel.waiting():
                     lease = undo.enter_context(leases.take(int(job.limits.gpus), seconds=seconds, cancel=stop))
                 told = payload.environment(lease.devices, sharing=lease.sharing, torch=version_of("torch") or "")
@@ -251,7 +252,7 @@ class BoxSandbox(ABC):
     def _run_warm(self, pool: pools.Pool, job: Job, cancel: CancelToken, began: float) -> Execution:
         """Run the job in a box that waits, or is about to."""
         try:
-            with pool.taking(job, cancel) as waiting:
+            with self._ending(cancel) as stop, pool.taking(job, stop, self._open_ready) as waiting:
                 if waiting is None:
                     return self._cancelled(cancel, began, Aftermath())
                 execution = self._run_in(waiting, job, cancel, began)
@@ -260,6 +261,15 @@ class BoxSandbox(ABC):
             if cancel.cancelled or self._closed:
                 return self._cancelled(cancel, began, Aftermath())
             raise
+
+    @contextlib.contextmanager
+    def _ending(self, cancel: CancelToken) -> Iterator[CancelToken]:
+        """A token that is cancelled with the given one, and when this sandbox is closed."""
+        stop = CancelToken()
+        with contextlib.ExitStack() as undo:
+            for token in (cancel, self._closing):
+                undo.callback(token.on_cancel(stop.cancel))
+            yield stop
 
     @contextlib.contextmanager
     def _running(self, box: Box, cancel: CancelToken) -> Iterator[None]:
@@ -314,6 +324,7 @@ class BoxSandbox(ABC):
         """Give the box of a session back; see `Sandbox.end_session`."""
         with self._lock:
             pool = self._pool
+            self._sessions.discard(session)
         if pool is not None:
             pool.end_session(session)
 
@@ -326,6 +337,8 @@ class BoxSandbox(ABC):
                 return None
             if self._pool is None:
                 self._pool = pools.join(self.identity, self._open_ready, forks=self.warm == "forked")
+            if job.session:
+                self._sessions.add(job.session)
             return self._pool
 
     def _open_ready(self, job: Job, plan: Plan, cancel: CancelToken) -> pools.Waiting:
@@ -348,17 +361,20 @@ class BoxSandbox(ABC):
     def close(self) -> None:
         """Kill every running box and wait until it is gone; idempotent. These runs and later ones are ``cancelled``.
 
-        The boxes that wait go too, unless another sandbox shares them.
+        The boxes of its sessions go too, and with the last of the sandboxes that share them those that wait.
         """
         deadline = time.monotonic() + CLOSE_SECONDS
         self._closing.cancel()
         with self._lock:
             boxes = list(self._boxes)
             pool, self._pool = self._pool, None
+            sessions, self._sessions = self._sessions, set()
         for box in boxes:
             box.kill()
         if pool is not None:
-            pools.leave(pool, deadline)
+            for session in sessions:
+                pool.end_session(session)
+            pools.leave(pool, self._open_ready, deadline)
         with self._lock:
             self._lock.wait_for(lambda: not self._boxes, timeout=max(0.0, deadline - time.monotonic()))
 

@@ -15,7 +15,6 @@ import functools
 import importlib.util
 import os
 import re
-import select
 import shutil
 import signal
 import socket
@@ -30,6 +29,7 @@ from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import cgroup, users
 from openmle_env.sandbox.arguments import arguments
 from openmle_env.sandbox.box import CLOSE_SECONDS, BoxSandbox
+from openmle_env.sandbox.channel import readable
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks, no_fork
 from openmle_env.sandbox.protocol import Confinement
@@ -162,7 +162,7 @@ class SocketTransport:
 
     def is_quiet(self) -> bool:
         """Whether the other end is open and has sent nothing that was not received."""
-        return self._end.fileno() >= 0 and not select.select([self._end], [], [], 0)[0]
+        return self._end.fileno() >= 0 and not readable(self._end.fileno(), 0)
 
     def receive(self, timeout: float) -> bytes:
         """The next bytes, ``b""`` at the end; raises TimeoutError."""
@@ -280,7 +280,7 @@ def _children(pid: int) -> list[int]:
 def _read_to_end(pipe: int, seconds: float) -> bytes:
     """What comes until every process that holds the pipe is gone, within a bound on time and size."""
     data, until = bytearray(), time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0 and select.select([pipe], [], [], left)[0]:
+    while (left := until - time.monotonic()) > 0 and readable(pipe, left):
         chunk = os.read(pipe, 1 << 16)
         if not chunk:
             break

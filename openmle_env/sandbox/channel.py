@@ -7,6 +7,7 @@ What a frame says is the program's own claim at worst, so a forged one wins noth
 from __future__ import annotations
 
 import json
+import select
 import struct
 import time
 from dataclasses import dataclass, field
@@ -19,8 +20,8 @@ MAX_FILES = 100_000
 """Files that are read back from the folders of one box."""
 MAX_NAME = 4096
 """The longest name or description of a file, in characters."""
-MAX_WATCHED_FILES = 1 << 18
-"""Descriptors of all processes of a box whose memory is watched."""
+MAX_OPEN_FILES = 1 << 18
+"""Descriptors of all processes of a box."""
 _HEAD = struct.Struct(">cI")
 
 
@@ -55,6 +56,16 @@ class Transport(Protocol):
     def receive(self, timeout: float) -> bytes:
         """The next bytes of the supervisor's stdout; ``b""`` at its end. Raises TimeoutError."""
         ...
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or the end, within so many seconds; also of a process with many files open.
+
+    (`select.select` takes none from the 1,024th descriptor on.)
+    """
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
 class Channel:
@@ -149,7 +160,7 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
     rlimits = {
         "CORE": 0,
         "FSIZE": int(limits.file_mb * MIB),
-        "NOFILE": int(limits.open_files) if not watch_memory else _watched_open_files(limits),
+        "NOFILE": _open_files(limits),
         "MEMLOCK": 64 * 1024,
     }
     if processes is not None:
@@ -173,9 +184,9 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
     return b"".join(struct.pack(">I", len(part)) + part for part in parts)
 
 
-def _watched_open_files(limits: Limits) -> int:
-    """A pipe holds two pages that no watch sees: the descriptors of all processes together are bounded."""
-    return max(16, min(int(limits.open_files), MAX_WATCHED_FILES // int(limits.processes)))
+def _open_files(limits: Limits) -> int:
+    """The machine has a number of open files for all its users: those of a box's processes together are bounded."""
+    return max(16, min(int(limits.open_files), MAX_OPEN_FILES // int(limits.processes)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import socket
 import threading
 import time
@@ -25,6 +24,7 @@ from openmle_env.sandbox.box import (
     configuration,
     version_of,
 )
+from openmle_env.sandbox.channel import readable
 from openmle_env.sandbox.checks import check_readable
 from openmle_env.sandbox.forks import abandon_in_forks
 from openmle_env.sandbox.gpus import engine_errors, payload
@@ -272,7 +272,7 @@ class AttachedStream:
     def is_quiet(self) -> bool:
         """Whether the other end is open and has sent nothing that was not received."""
         open_ = not self.ended and self._connection.fileno() >= 0
-        return open_ and not self._buffer and not select.select([self._connection], [], [], 0)[0]
+        return open_ and not self._buffer and not readable(self._connection.fileno(), 0)
 
     def receive(self, timeout: float) -> bytes:
         """The next bytes of stdout; ``b""`` at its end."""
@@ -383,6 +383,8 @@ def _folders(limits: Limits, user: int | None) -> dict[str, str]:
         "/tmp": options(limits.work_mb, "mode=1777", execute="exec"),  # noqa: S108  the box's own
         "/output": options(limits.output_mb, mine),
         "/dev/shm": options(limits.shm_mb, "mode=1777"),  # noqa: S108  the box's own
+        # Pseudo-terminals are counted for the whole machine: without this, one box could leave none to others.
+        "/dev/pts": "ro,nosuid,noexec,size=4096,mode=0555",
     }
 
 

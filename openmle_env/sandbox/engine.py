@@ -118,7 +118,7 @@ def advice_on(said: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """The variables that name the engine; a unix socket is always named, be it from a context or a rootless engine."""
+    """The variables that name the engine; a socket is always named, be it from a context or a rootless engine."""
     from docker.context import ContextAPI  # an extra, and slow to import
 
     environment = dict(os.environ)
@@ -131,9 +131,9 @@ def _environment() -> dict[str, str]:
     host = str(context.Host or "").removeprefix("http+")
     if host.startswith("unix://") and not Path(host.removeprefix("unix://")).exists():
         runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-        rootless = [Path(runtime, "docker.sock"), Path.home() / ".docker" / "run" / "docker.sock"]
+        rootless = [Path(runtime, "docker.sock"), Path(os.path.expanduser("~/.docker/run/docker.sock"))]  # noqa: PTH111  no error where there is no home
         host = next((f"unix://{path}" for path in rootless if path.exists()), host)
-    if host.startswith("unix://"):
+    if host.startswith(("unix://", "ssh://")):
         environment["DOCKER_HOST"] = host
     return environment
 

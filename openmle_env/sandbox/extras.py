@@ -127,6 +127,13 @@ def left() -> list[tuple[Path, str]]:
     return found
 
 
+def remove(path: Path) -> None:
+    """Remove one of them, as far as this user may; what is left after a kill is not taken for whole."""
+    with suppress(OSError):
+        (path / MARKER).unlink()
+    shutil.rmtree(path, ignore_errors=True)
+
+
 def _install(requirements: Requirements, source: Source, made: Path) -> Path:
     """Run pip beside a pretended environment; returns the folder with the packages."""
     prefix, pretended = made / "prefix", made / "installed"
@@ -141,7 +148,7 @@ def _install(requirements: Requirements, source: Source, made: Path) -> Path:
         command += ["--no-index", "--find-links", str(source.wheels.absolute())]
     if source.certificates is not None:
         command += ["--cert", str(source.certificates.absolute())]
-    done = pip.run(command, pretended, source.indexes)
+    done = pip.run(command, pretended, pip.environment(source, pip.settings(made / "pip.zip")))
     if done.returncode:
         python = "{}.{}".format(*sys.version_info[:2])
         raise pip.explain(done.stdout, source=source, python=python, where="for bubblewrap boxes")

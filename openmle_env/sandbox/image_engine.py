@@ -57,13 +57,18 @@ def pull(name: str) -> None:
 
 @contextlib.contextmanager
 def container(client: DockerClient, image: str, command: Sequence[str], **options: Any) -> Iterator[Container]:
-    """A container of a build: not started, without network, and removed at the end."""
+    """A container of a build: not started, without network, and removed at the end.
+
+    Packages of strangers may be imported in it, as root where it compiles them: it is confined as far as that allows.
+    """
     with engine.calling(f"make a container of {image}"):
         made = client.containers.create(
             image,
             [],
             entrypoint=list(command),  # whatever the image's own is
             network_mode="none",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
             labels=reaper.labels(KEEP_SECONDS),
             **options,
         )

@@ -76,7 +76,15 @@ def context(file: IO[bytes], requirements: Requirements, source: Source, *, cuda
         SandboxUnavailableError: This environment has no pip.
     """
     source.check()
-    own = pip.settings()
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder, "pip.zip")
+        pip.archive(archive)
+        _write(file, archive, requirements, source, cuda=cuda)
+    file.seek(0)
+
+
+def _write(file: IO[bytes], archive: Path, requirements: Requirements, source: Source, *, cuda: bool) -> None:
+    own = pip.settings(archive)
     free = {name for name in _names() if cuda and (name in REPLACED_FOR_CUDA or name.startswith("nvidia-"))}
     texts = {
         "Dockerfile": recipes.text("Dockerfile"),
@@ -87,20 +95,17 @@ def context(file: IO[bytes], requirements: Requirements, source: Source, *, cuda
     certificates = source.certificates
     if certificates is None and source.wheels is None and Path(own.get("cert", "")).is_file():
         certificates = Path(own["cert"])
-    with tarfile.open(fileobj=file, mode="w") as tar, tempfile.TemporaryDirectory() as folder:
+    with tarfile.open(fileobj=file, mode="w") as tar:
         for name, text in texts.items():
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data := text.encode()), 0o600
             tar.addfile(info, io.BytesIO(data))
-        archive = Path(folder, "pip.zip")
-        pip.archive(archive)
         tar.add(archive, f"{FOLDER}/pip.zip", filter=_plain)
         if source.wheels is not None:
-            for wheel in sorted(source.wheels.glob("*.whl")):
+            for wheel in sorted(path for path in source.wheels.glob("*.whl") if path.is_file()):
                 tar.add(wheel.resolve(), f"{FOLDER}/wheels/{wheel.name}", filter=_plain)
         if certificates is not None:
             tar.add(certificates.resolve(), f"{FOLDER}/certificates.pem", filter=_plain)
-    file.seek(0)
 
 
 def _names() -> set[str]:

@@ -60,9 +60,8 @@ def unwanted(name: str, keep: frozenset[str] = frozenset()) -> bool:
     False
     """
     parts = PurePosixPath(name).parts
-    if parts[-2:] != ("bin", "test") and not (_UNWANTED_FOLDERS - keep).isdisjoint(
-        parts
-    ):  # there is a command named test
+    is_command = parts[-2:] == ("bin", "test")
+    if not is_command and not (_UNWANTED_FOLDERS - keep).isdisjoint(parts):
         return True
     path = f"/{'/'.join(parts)}/"
     return any(f"/{item}/" in path for item in _UNWANTED_PATHS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,5 +69,5 @@ def _removed(item: Leftover) -> bool:
     if item.kind == "scratch folder":
         scratch.sweep()  # which looks again whether its owner lives
     else:
-        shutil.rmtree(path, ignore_errors=True)
+        extras.remove(path)
     return not path.exists()

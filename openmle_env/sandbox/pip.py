@@ -33,6 +33,8 @@ OPTIONS = (
 )
 """Of ``pip install``, wherever it is run."""
 SECONDS = 1800.0
+_ELSEWHERE = ("target", "prefix", "root", "user", "require-virtualenv", "python", "no-binary", "only-binary", "dry-run")
+"""Settings that would install elsewhere, or something else."""
 _UNREACHABLE = (
     r"newconnectionerror|connection (broken|refused|reset|timed)|name resol|max retries|proxyerror|read timed out"
 )
@@ -79,7 +81,8 @@ class Source:
                 )
         for address in self.indexes:
             if not re.fullmatch(r"https?://\S+", address):
-                raise UsageError(f"{address!r} is no address of a package index. It begins with https://.")
+                shown = re.sub(r"//.*@", "//...@", address)  # before the @ may stand a password
+                raise UsageError(f"{shown!r} is no address of a package index. It begins with https://.")
 
 
 def archive(target: Path) -> None:
@@ -114,13 +117,22 @@ def _bundled() -> str | None:
     return str(Path(spec.origin).parent / "_bundled") if spec and spec.origin else None
 
 
-def settings() -> dict[str, str]:
-    """The settings of this machine's pip, whichever file or variable they stand in; empty where pip is missing."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
+def settings(archived: Path) -> dict[str, str]:
+    """The settings of this machine's pip, whichever file or variable they stand in; ``archived`` is pip's `archive`.
+
+    Raises:
+        SandboxUnavailableError: They cannot be read. Without them, packages might come from another index.
+    """
+    command = [sys.executable, str(archived / "pip"), "config", "list"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=60)
+    except subprocess.TimeoutExpired as error:
+        raise SandboxUnavailableError("pip did not tell its settings within 60 s. Try again.") from error
+    if done.returncode:
+        raise SandboxUnavailableError(
+            f"The settings of pip cannot be read. Correct them: {sys.executable} -m pip config debug. It said:\n"
+            f"{last_lines(done.stderr)}"
+        )
     found: dict[tuple[str, str], str] = {}
     for line in done.stdout.splitlines():
         if match := re.fullmatch(r"(global|install|:env:)\.([\w-]+)=('.*'|\".*\")", line):
@@ -163,18 +175,28 @@ def pretend(folder: Path, distributions: Iterable[metadata.Distribution]) -> Non
         (made / "INSTALLER").write_text("openmle_env\n", encoding="utf-8")
 
 
-def run(command: Sequence[str], pretended: Path, indexes: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run pip on this machine, with its settings but for those that say where to install; both streams as one.
+def environment(source: Source, own: Mapping[str, str]) -> dict[str, str]:
+    """Variables for pip on this machine: its own settings, but for where to install and where ``source`` says more.
+
+    Not as arguments, which every user of the machine can read. Files of settings are not read again: what is left out
+    here would come back.
+    """
+    away = set(_ELSEWHERE)
+    if source.indexes or source.wheels is not None:
+        away |= {"index-url", "extra-index-url", "find-links", "no-index"}
+    found = {name: value for name, value in os.environ.items() if not name.upper().startswith("PIP_")}
+    found |= {f"PIP_{name.upper().replace('-', '_')}": value for name, value in own.items() if name not in away}
+    if source.indexes:
+        found |= {"PIP_INDEX_URL": source.indexes[0], "PIP_EXTRA_INDEX_URL": " ".join(source.indexes[1:])}
+    return found | {"PIP_CONFIG_FILE": os.devnull}
+
+
+def run(command: Sequence[str], pretended: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run pip on this machine, beside what is pretended; both streams as one. See `environment`.
 
     Raises:
         SandboxUnavailableError: It does not end.
     """
-    away = {f"PIP_{name}" for name in ("TARGET", "PREFIX", "ROOT", "USER", "REQUIRE_VIRTUALENV", "PYTHON")}
-    environment = {name: value for name, value in os.environ.items() if name not in away}
-    environment["PYTHONPATH"] = str(pretended)
-    if indexes:  # not as arguments, which every user of the machine can read
-        environment["PIP_INDEX_URL"] = indexes[0]
-        environment["PIP_EXTRA_INDEX_URL"] = " ".join(indexes[1:])
     try:
         return subprocess.run(
             command,
@@ -185,7 +207,8 @@ def run(command: Sequence[str], pretended: Path, indexes: Sequence[str]) -> subp
             errors="replace",
             check=False,
             timeout=SECONDS,
-            env=environment,
+            cwd=pretended,  # where no file has a package's name
+            env={**variables, "PYTHONPATH": str(pretended)},
         )
     except subprocess.TimeoutExpired as error:
         raise SandboxUnavailableError(

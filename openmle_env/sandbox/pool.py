@@ -102,8 +102,10 @@ class Pool:
     """The boxes that wait for the sandboxes of one identity."""
 
     def __init__(self, open_ready: Open, *, forks: bool) -> None:
-        self.members = 1
-        self._open, self._forks = open_ready, forks
+        self.members = [open_ready]
+        """How each of its sandboxes opens a box. One that is closed opens none any more, so that each run uses its own.
+        """
+        self._forks = forks
         self._changed = threading.Condition()
         self._lines: dict[_Key, _Line] = {}
         self._sessions: dict[str, tuple[_Key, Waiting]] = {}
@@ -119,8 +121,10 @@ class Pool:
     # --- for a run ----------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def taking(self, job: Job, cancel: CancelToken) -> Iterator[Waiting | None]:
+    def taking(self, job: Job, cancel: CancelToken, open_ready: Open) -> Iterator[Waiting | None]:
         """A box for one run, or None where it was cancelled meanwhile. The caller says in ``fit`` how it ended.
+
+        ``open_ready`` makes one where none waits.
 
         Raises:
             SandboxUnavailableError: None could be made.
@@ -134,31 +138,26 @@ class Pool:
             self._using.append(job.session)
         waiting = None
         try:
-            waiting = self._take(key, line, job, cancel)
+            waiting = self._take(key, line, job, cancel, open_ready)
             yield waiting
         finally:
             self._end(key, line, job, waiting)
 
-    def _take(self, key: _Key, line: _Line, job: Job, cancel: CancelToken) -> Waiting | None:
+    def _take(self, key: _Key, line: _Line, job: Job, cancel: CancelToken, open_ready: Open) -> Waiting | None:
         while not self._stopped(cancel):
             waiting = self._of_session(key, job.session) or self._ready(line, cancel)
-            if waiting is None:
-                if self._stopped(cancel):
-                    break
-                made = self._open(line.job, self._plan(job), cancel)
-                return self._given(made)
-            if self._usable(waiting):
-                return self._given(waiting)
-            self._retire(waiting)
+            if waiting is None and not self._stopped(cancel):
+                waiting = open_ready(line.job, self._plan(job), cancel)
+            elif waiting is not None and not self._usable(waiting):
+                self._retire(waiting)
+                continue
+            with self._changed:
+                self._top_up()
+            return waiting
         return None
 
     def _stopped(self, cancel: CancelToken) -> bool:
         return cancel.cancelled or self._closed.cancelled
-
-    def _given(self, waiting: Waiting) -> Waiting:
-        with self._changed:
-            self._top_up()
-        return waiting
 
     def _of_session(self, key: _Key, session: str) -> Waiting | None:
         """The session's own box. One whose jobs have become others is given up."""
@@ -192,13 +191,15 @@ class Pool:
         with self._changed:
             self._changed.notify_all()
 
-    @staticmethod
-    def _usable(waiting: Waiting) -> bool:
+    def _usable(self, waiting: Waiting) -> bool:
         try:
             if waiting.served:
                 waiting.channel.wait_ready(time.monotonic() + SETTLE_SECONDS)
         except (TimeoutError, ChannelClosed, ProtocolError):
             return False
+        except BaseException:  # Ctrl-C: nobody else knows of this box
+            self._retire(waiting)
+            raise
         return not waiting.channel.has_ended()
 
     def _end(self, key: _Key, line: _Line, job: Job, waiting: Waiting | None) -> None:
@@ -218,8 +219,9 @@ class Pool:
             self._using.remove(job.session)
             if job.session not in self._using:
                 self._ended.discard(job.session)
-        if waiting is not None and not kept:
-            self._retire(waiting)
+            if waiting is not None and not kept:
+                self._retire(waiting)  # before `close` learns that the run is over
+            self._changed.notify_all()
 
     def _keeps(self, waiting: Waiting, session: str) -> bool:
         """Whether the session's next program may have the box."""
@@ -287,9 +289,11 @@ class Pool:
     def _make(self, line: _Line) -> None:
         """In a thread of its own: one box for a line."""
         made = None
+        with self._changed:
+            open_ready = self.members[-1]
         try:
             with contextlib.suppress(OpenMLEError, OSError):  # the next run makes one itself, and tells what is wrong
-                made = self._open(line.job, self._plan(line.job), self._closed)
+                made = open_ready(line.job, self._plan(line.job), self._closed)
         finally:
             with self._changed:
                 line.coming -= 1
@@ -298,6 +302,7 @@ class Pool:
                 if made is not None and not late:
                     line.ready.append(made)
                     self._keep()
+                if made is not None or open_ready not in self.members:  # a sandbox that was closed failed for itself
                     self._top_up()
                 self._changed.notify_all()
         if made is not None and late:
@@ -374,6 +379,8 @@ class Pool:
         for waiting in left:
             waiting.box.kill()
             self._retire(waiting)
+        with self._changed:  # the runs that are under way have been ended by their sandboxes
+            self._changed.wait_for(lambda: not self._using, timeout=max(0.0, deadline - time.monotonic()))
         self.settle(deadline)
 
     def settle(self, deadline: float) -> bool:
@@ -421,15 +428,15 @@ def join(identity: tuple[object, ...], open_ready: Open, *, forks: bool) -> Pool
         if pool is None:
             pool = _pools.by_identity[identity] = Pool(open_ready, forks=forks)
         else:
-            pool.members += 1
+            pool.members.append(open_ready)
         return pool
 
 
-def leave(pool: Pool, deadline: float) -> None:
-    """The pool is not needed any more; the last to say so closes it."""
+def leave(pool: Pool, open_ready: Open, deadline: float) -> None:
+    """The pool is not needed any more by the sandbox that opens boxes so; the last to say so closes it."""
     with _pools.lock:
-        pool.members -= 1
-        if pool.members:
+        if len(pool.members) > 1:
+            pool.members.remove(open_ready)
             return
         for identity, known in list(_pools.by_identity.items()):
             if known is pool:

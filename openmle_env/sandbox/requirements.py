@@ -28,6 +28,10 @@ _REQUIREMENT = re.compile(
     r"\s*(?:;\s*[\w\s.()'\"<>=!~+*-]+)?",
     re.ASCII,
 )
+_ARCHIVES = (".zip", ".whl", ".tar", ".tgz", ".tbz", ".txz", ".tlz", ".gz", ".bz2", ".xz", ".lz", ".lzma")
+"""Ends of what pip takes for a file of the folder that it runs in, also where it is a name or a version."""
+_MOST_SHOWN = 200
+"""Characters of a line in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,9 @@ def parse(text: str, source: str) -> Requirements:
     number, started, waiting = 0, 0, ""
     for number, raw in enumerate(text.splitlines(), 1):
         started = started if waiting else number
-        line = re.sub(r"(^|\s)#.*", "", raw).rstrip() if not raw.rstrip().endswith("\\") else raw.rstrip()
-        if line.endswith("\\"):
+        goes_on = raw.rstrip().endswith("\\") and not raw.lstrip().startswith("#")
+        line = raw.rstrip() if goes_on else re.sub(r"(^|\s)#.*", "", raw).rstrip()
+        if goes_on:
             waiting += line[:-1] + " "
             continue
         whole, waiting = (waiting + line).strip(), ""
@@ -122,10 +127,20 @@ def parse(text: str, source: str) -> Requirements:
 
 def _checked(line: str, where: str) -> str:
     bare = _HASH.sub("", line)
-    if _REQUIREMENT.fullmatch(bare) and " -" not in bare:  # what starts so is an option to pip, also in a marker
-        return line
     what = "an option of pip" if line.startswith("-") or " --" in line else "no package with its versions"
+    if _REQUIREMENT.fullmatch(bare) and " -" not in bare:  # what starts so is an option to pip, also in a marker
+        if not _is_file(bare):
+            return line
+        what = "the name of a file"
+    shown = line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}..."
     raise UsageError(
-        f"{line!r}, {where}, is {what}. Each line names one package, such as 'lightgbm==4.6.0', with hashes if you "
+        f"{shown!r}, {where}, is {what}. Each line names one package, such as 'lightgbm==4.6.0', with hashes if you "
         "like; files, addresses and options have no place there: give wheels by --wheels, an index by --index."
     )
+
+
+def _is_file(requirement: str) -> bool:
+    """Whether pip would look for a file of this name; of a source archive, it runs the code."""
+    plain = requirement.partition(";")[0].strip().lower()
+    name, extras, _ = plain.partition("[")
+    return plain.endswith(_ARCHIVES) or (bool(extras) and name.rstrip().endswith(_ARCHIVES))

@@ -28,24 +28,37 @@ class Rule:
     one_of: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Allowed values by the place of the argument, from 0; all of them must hold."""
     without: int = 0
-    """Bits that the first argument must not have."""
+    """Bits that an argument must not have."""
+    place: int = 0
+    """The argument whose bits `without` is about, from 0."""
     error: int = errno.EPERM
 
 
 _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
+_CLONE_PARENT = 0x8000
+"""Makes a child of the parent, which here is the process that programs are forked from."""
+_MAP_HUGETLB = 0x40000
+"""Huge pages that the machine keeps are charged to no limit of memory."""
 
-_SOCKET_OPTIONS = (*range(1, 7), *range(9, 32), 66, 67)
-"""Names of options, whatever their level: none of SO_SNDBUF, SO_RCVBUF (7, 8) and their forcing kind (32, 33)."""
+_FILE_COMMANDS = (*range(18), 1025, *range(1030, 1043))
+"""Not among them: locks of open file descriptions (36 to 38), which the kernel shows to every box; leases (1024), which
+hold up whoever writes the data; notices of a folder (1026), which tell when others read it."""
+
+_SOCKET_OPTIONS = (*range(1, 7), *range(9, 26), *range(28, 31), 66, 67)
+"""Names of options, whatever their level: none of SO_SNDBUF, SO_RCVBUF (7, 8) and their forcing kind (32, 33), nor
+filters of sockets (26, 27) and the kernel's own TLS (31)."""
 
 _ITSELF = Rule(one_of={0: (0,)})
 """For calls whose first argument is a process: the caller, never PID 1."""
 
 RULES = {
-    "clone": Rule(without=_NEW_NAMESPACES),
+    "clone": Rule(without=_NEW_NAMESPACES | _CLONE_PARENT),
     # Its flags lie in memory, where a filter cannot look: "not implemented" makes every library fall back to clone.
     "clone3": Rule(error=errno.ENOSYS),
+    "fcntl": Rule(one_of={1: _FILE_COMMANDS}),
     "ioprio_set": Rule(one_of={0: (1,), 1: (0,)}),  # IOPRIO_WHO_PROCESS, itself
+    "mmap": Rule(without=_MAP_HUGETLB, place=3),
     "personality": Rule(one_of={0: (0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)}),
     "prlimit64": _ITSELF,
     "sched_setaffinity": _ITSELF,
@@ -54,7 +67,9 @@ RULES = {
     "sched_setscheduler": _ITSELF,
     "setpriority": Rule(one_of={0: (0,), 1: (0,)}),  # PRIO_PROCESS, itself; PID 1 is of the same user
     "setsockopt": Rule(one_of={2: _SOCKET_OPTIONS}),  # the memory watch counts on the buffers' default sizes
-    "socket": Rule(one_of={0: (1, 2, 10, 16)}),  # unix, IPv4, IPv6, netlink; no vsock, packet, algorithm, Bluetooth
+    # Unix, IPv4, IPv6, netlink; no vsock, packet, algorithm, Bluetooth. The usual protocol (netlink: routes), TCP, UDP:
+    # others have the kernel load modules, and messages between netlink sockets are memory that nobody counts.
+    "socket": Rule(one_of={0: (1, 2, 10, 16), 2: (0, 6, 17)}),
     "socketpair": Rule(one_of={0: (1,)}),
 }
 
@@ -80,7 +95,8 @@ def docker_profile() -> dict[str, Any]:
     calls: list[dict[str, Any]] = [{"names": plain, "action": "SCMP_ACT_ALLOW"}]
     for name, rule in RULES.items():
         if rule.without:
-            choices = [[{"index": 0, "value": rule.without, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]]
+            masked = {"index": rule.place, "value": rule.without, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
+            choices = [[masked]]
         else:
             choices = [
                 [
@@ -171,7 +187,7 @@ def _decide(rule: Rule) -> _Code:
     error = (_RETURN, 0, 0, _ERROR | rule.error)
     allow = (_RETURN, 0, 0, _ALLOW)
     if rule.without:
-        return [(_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, rule.without), error, allow]
+        return [(_LOAD, 0, 0, 16 + 8 * rule.place), (_ANY_BIT, 0, 1, rule.without), error, allow]
     if not rule.one_of:
         return [error]
     code: _Code = []

@@ -114,6 +114,14 @@ def test_without_a_sandbox_it_says_what_is_missing(openmle, monkeypatch) -> None
     assert "No engine answers. Start it." in result.stderr
 
 
+def test_a_backend_that_does_not_work_is_named(capsys, monkeypatch) -> None:
+    lacking = BackendReport(name="docker", usable=False, reason="No engine answers.", remedy="Start it.")
+    works = BackendReport(name="bubblewrap", usable=True, reason="A box starts.")
+    monkeypatch.setattr(select, "survey", lambda: [lacking, works])
+    assert sandbox_bench.usable("") == ["bubblewrap"]
+    assert "Not measured: docker. No engine answers. Start it." in capsys.readouterr().err
+
+
 def test_figures_are_medians_and_ratios_to_bare() -> None:
     ways = [way("bare"), way("forked", backend="docker"), way("step-forked", backend="docker")]
     turns = {

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from openmle_env.sandbox import engine as shared_engine
+from openmle_env.sandbox import reaper
 from tests.sandbox.processes import wait_until
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def small_image(image: str, tar: Path) -> None:
     """Write what an engine of a test's own imports: an image of the shared engine without its libraries."""
     with shared_engine.connect() as client:
         config = client.api.inspect_image(image)["Config"]
-        made = client.api.create_container(image)["Id"]
+        made = client.api.create_container(image, ["true"], labels=reaper.labels(600))["Id"]
         try:
             _copy_without_libraries(client.api.export(made, chunk_size=1 << 20), tar)
         finally:

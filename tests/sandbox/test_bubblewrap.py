@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,7 +23,7 @@ import pytest
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox import bubblewrap, cgroup, channel, conformance, packages
 from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
-from openmle_env.sandbox.inside import watch
+from openmle_env.sandbox.inside import memory, watch
 from openmle_env.sandbox.protocol import CancelToken, Sandbox
 from openmle_env.types import ArtifactState, Job, Limits, ResultStatus
 from tests.sandbox.processes import (
@@ -35,6 +39,8 @@ from tests.sandbox.processes import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from openmle_env.types import Warm
 
 pytestmark = pytest.mark.bubblewrap
 """Every test here makes boxes."""
@@ -343,8 +349,11 @@ if __name__ == "__main__":
     assert (run.exit_code, run.stderr) == (1, "the last word\n")
 
 
-def test_a_program_holds_nothing_of_its_supervisor(sandbox: BubblewrapSandbox) -> None:
-    program = """\
+@pytest.mark.parametrize("warm", ["single", "forked"])
+def test_a_program_holds_nothing_of_its_supervisor(warm: Warm) -> None:
+    program = '''\
+import os, subprocess, sys
+look = """
 import os
 for name in sorted(os.listdir("/proc/self/fd"), key=int):
     try:
@@ -352,8 +361,14 @@ for name in sorted(os.listdir("/proc/self/fd"), key=int):
     except FileNotFoundError:
         pass  # the listing itself
 """
-    # Standard input, output and error, and the pipe that tells of a MemoryError.
-    assert sandbox.run(Job(program=program, collect=())).stdout.split() == ["/dev/null", "pipe", "pipe", "pipe"]
+exec(look)
+subprocess.run([sys.executable, "-c", look], close_fds=False, check=True)
+'''
+    job = Job(program=program, collect=(), modules=(), session="one")
+    with contextlib.closing(BubblewrapSandbox(warm=warm)) as sandbox:
+        held = sandbox.run(job).stdout.split()
+    # Standard input, output and error, and the pipe that tells of a MemoryError, which what it starts has not.
+    assert held == ["/dev/null", "pipe", "pipe", "pipe", "/dev/null", "pipe", "pipe"]
 
 
 def test_long_logs_are_kept_where_asked_for(sandbox: BubblewrapSandbox) -> None:
@@ -548,6 +563,34 @@ def test_close_ends_runs_and_those_that_come_later() -> None:
     assert wait_until(lambda: not alive(processes))
     run = sandbox.run(Job(program="pass"))
     assert (run.status, run.reason) == (ResultStatus.CANCELLED, "The sandbox was closed before the run.")
+
+
+def test_locks_of_other_boxes_are_not_counted(tmp_path: Path) -> None:
+    """The kernel shows those of open file descriptions to every box; the filter denies programs to take any."""
+    with (tmp_path / "locked").open("w") as file:
+        before = memory.locks()
+        for place in range(200):
+            fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 2 * place, 1, 0))  # F_OFD_SETLK
+        assert memory.locks() < before + 100
+    with (tmp_path / "other").open("w") as file:
+        for place in range(200):
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * place)
+        assert memory.locks() > before + 100
+
+
+@pytest.mark.parametrize("warm", ["single", "forked"])
+def test_sandboxes_that_share_a_pool_end_one_by_one(warm: Warm) -> None:
+    job = Job(program="pass", collect=(), modules=(), session="of the first")
+    first, second = BubblewrapSandbox(warm=warm), BubblewrapSandbox(warm=warm)
+    with contextlib.closing(second):
+        with contextlib.closing(first):
+            assert first.run(job).status is ResultStatus.SUCCESS
+            processes = in_boxes(os.getpid())
+            assert warm == "single" or len(processes) >= 4
+            second.warm_up(replace(job, session="of the second"))
+        runs = [second.run(replace(job, session="of the second")) for _ in range(3)]
+        assert [run.status for run in runs] == [ResultStatus.SUCCESS] * 3, runs
+        assert wait_until(lambda: not alive(processes), 10)
 
 
 DRIVER = f"""

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import resource
+import socket
 import struct
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openmle_env.sandbox.bubblewrap import SocketTransport
 from openmle_env.sandbox.channel import Channel, ChannelClosed, ProtocolError, encode_job, read_report
+from openmle_env.sandbox.docker import AttachedStream
 from openmle_env.types import ArtifactState, Job, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FINAL = {
     "end": "exit",
@@ -127,6 +135,23 @@ def test_total_bytes_are_capped() -> None:
 def test_a_silent_box_times_out() -> None:
     with pytest.raises(TimeoutError):
         Channel(Stored(b"R")).read_frame(time.monotonic() - 1)
+
+
+@pytest.mark.parametrize("transport", [AttachedStream, lambda end: SocketTransport(end, -1)])
+def test_a_driver_may_have_thousands_of_files_open(transport: Callable[[socket.socket], Any]) -> None:
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard <= 1100:
+        pytest.skip("this user may not open so many files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, 1101), hard))
+    near, far = socket.socketpair()
+    try:
+        with near, far, socket.socket(fileno=fcntl.fcntl(near.fileno(), fcntl.F_DUPFD_CLOEXEC, 1100)) as end:
+            owner = transport(end)
+            assert owner.is_quiet()
+            far.sendall(b"\1\0\0\0\0\0\0\1R")
+            assert not owner.is_quiet()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def test_a_box_that_cannot_be_confined_says_why() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import sys
 
@@ -35,6 +37,20 @@ def test_any_host_that_does_not_answer_gives_the_same_kind_of_error(monkeypatch,
 
 def test_an_engine_behind_ssh_is_refused_in_words(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "ssh://somebody@far")
+    with pytest.raises(SandboxUnavailableError, match=r"ssh://somebody@far is on another machine"), engine.connect():
+        pass
+
+
+def test_an_engine_behind_ssh_is_refused_in_words_also_where_a_context_names_it(monkeypatch, tmp_path):
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("DOCKER_CONTEXT", "far")
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    folder = tmp_path / "contexts" / "meta" / hashlib.sha256(b"far").hexdigest()
+    folder.mkdir(parents=True)
+    (tmp_path / "config.json").write_text("{}")
+    endpoint = {"Host": "ssh://somebody@far", "SkipTLSVerify": False}
+    document = {"Name": "far", "Metadata": {}, "Endpoints": {"docker": endpoint}}
+    (folder / "meta.json").write_text(json.dumps(document))
     with pytest.raises(SandboxUnavailableError, match=r"ssh://somebody@far is on another machine"), engine.connect():
         pass
 

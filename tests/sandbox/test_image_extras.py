@@ -285,10 +285,11 @@ def test_a_job_names_what_it_needs(docker_image, given, backend, warm):
     try:
         wanted = requirements.of(asking)
         remove_extras(wanted)
-        with pytest.raises(SandboxUnavailableError, match="openmle sandbox build .*--requirements FILE"):
+        with pytest.raises(SandboxUnavailableError, match=r"openmle sandbox build .*--requirements FILE"):
             sandbox.run(asking)
         assert invoke([str(item) for item in ["sandbox", "build", "--sandbox", backend, *arguments(given)]]) == 0
-        assert [sandbox.run(each).stdout.strip() for each in (asking, job, asking)] == [str(ANSWER), "none", str(ANSWER)]
+        said = [sandbox.run(each).stdout.strip() for each in (asking, job, asking)]
+        assert said == [str(ANSWER), "none", str(ANSWER)]
     finally:
         sandbox.close()
         remove_extras(wanted)

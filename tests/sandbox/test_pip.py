@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 import zipfile
 from pathlib import Path
 
@@ -52,6 +54,7 @@ def test_the_last_lines_are_pips_own():
         (Source(certificates=Path("/no/such")), "cannot be read"),
         (Source(indexes=("pypi",)), "no address"),
         (Source(indexes=("file:///x",)), "no address"),
+        (Source(indexes=("ftp://me:secret@x/y",)), r"'ftp://\.\.\.@x/y' is no address"),
     ],
 )
 def test_sources_that_are_not_there(source, told):
@@ -94,11 +97,37 @@ def test_of_this_machines_settings_a_build_gets_addresses_only():
     assert "one/simple" not in given
 
 
-def test_settings_of_pip_are_read_the_strongest_first(monkeypatch):
+def test_settings_of_pip_are_read_the_strongest_first(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_INDEX_URL", "https://it's/simple")
     monkeypatch.setenv("PIP_TRUSTED_HOST", "a b")
-    found = pip.settings()
+    pip.archive(tmp_path / "pip.zip")
+    found = pip.settings(tmp_path / "pip.zip")
     assert (found["index-url"], found["trusted-host"]) == ("https://it's/simple", "a b")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "broken.conf"))
+    (tmp_path / "broken.conf").write_text("no section\n")
+    with pytest.raises(SandboxUnavailableError, match=r"settings of pip cannot be read(.|\n)*broken\.conf"):
+        pip.settings(tmp_path / "pip.zip")
+
+
+def test_pip_takes_packages_from_where_one_says_and_from_nowhere_else(monkeypatch):
+    monkeypatch.setenv("PIP_USER", "1")
+    own = {"extra-index-url": "https://two", "find-links": "/here", "user": "1", "prefix": "/x", "proxy": "http://p"}
+    one = pip.environment(Source(indexes=("https://three", "https://four")), own)
+    told = {name: value for name, value in one.items() if name.startswith("PIP_")}
+    assert told == {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_INDEX_URL": "https://three",
+        "PIP_EXTRA_INDEX_URL": "https://four",
+        "PIP_PROXY": "http://p",
+    }
+    assert not {"PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"} & set(pip.environment(FOLDER, own))
+    assert pip.environment(REGISTRY, own)["PIP_FIND_LINKS"] == "/here"
+
+
+def test_pip_runs_where_no_file_has_a_packages_name(tmp_path):
+    command = [sys.executable, "-c", "import os, sys; print(os.getcwd(), sys.stdin.read(), os.environ['PIP_PROXY'])"]
+    done = pip.run(command, tmp_path, pip.environment(REGISTRY, {"proxy": "p"}))
+    assert done.stdout == f"{tmp_path.resolve()}  p\n"
 
 
 def test_pip_is_one_file_wherever_it_comes_from(tmp_path, monkeypatch):

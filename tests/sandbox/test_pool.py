@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from dataclasses import replace
@@ -96,7 +97,7 @@ def make(maker: Maker) -> Iterator[Callable[[str], Pool]]:
 
 
 def run(pool: Pool, job: Job = JOB, *, fit: bool = True) -> FakeBox:
-    with pool.taking(job, NEVER) as waiting:
+    with pool.taking(job, NEVER, pool.members[-1]) as waiting:
         assert waiting is not None
         waiting.fit = fit
         box: Any = waiting.box
@@ -139,7 +140,7 @@ def test_as_many_wait_as_ran_at_once(make, maker, monkeypatch) -> None:
     together = threading.Barrier(3)
 
     def one() -> None:
-        with pool.taking(JOB, NEVER):
+        with pool.taking(JOB, NEVER, maker):
             together.wait(5)
 
     runners = [threading.Thread(target=one) for _ in range(3)]
@@ -195,7 +196,7 @@ def test_without_a_session_nothing_is_shared(make, maker) -> None:
 def test_two_runs_of_a_session_at_once_share_no_box(make, maker) -> None:
     pool = make("forked")
     job = replace(JOB, session="one")
-    with pool.taking(job, NEVER) as outer:
+    with pool.taking(job, NEVER, pool.members[-1]) as outer:
         outer.fit = True
         assert run(pool, job) is not outer.box
 
@@ -203,7 +204,7 @@ def test_two_runs_of_a_session_at_once_share_no_box(make, maker) -> None:
 def test_a_session_that_ends_during_its_run_keeps_no_box(make, maker) -> None:
     pool = make("forked")
     job = replace(JOB, session="one")
-    with pool.taking(job, NEVER) as waiting:
+    with pool.taking(job, NEVER, pool.members[-1]) as waiting:
         waiting.fit = True
         pool.end_session("one")
     assert maker.made[0].closed.wait(5)
@@ -284,7 +285,7 @@ def test_cancelling_ends_the_wait_for_a_box(make, maker) -> None:
     assert wait_until(lambda: maker.asked == 1)
     cancel = CancelToken()
     threading.Timer(0.05, cancel.cancel).start()
-    with pool.taking(JOB, cancel) as waiting:
+    with pool.taking(JOB, cancel, maker) as waiting:
         assert waiting is None
     maker.go.set()
 
@@ -295,7 +296,7 @@ def test_closing_ends_what_is_being_made(make, maker) -> None:
     pool.promise(JOB)
     assert wait_until(lambda: maker.asked == 1)
     pool.close(time.monotonic() + 5)
-    with pool.taking(JOB, NEVER) as waiting:
+    with pool.taking(JOB, NEVER, maker) as waiting:
         assert waiting is None
 
 
@@ -304,14 +305,57 @@ def test_sandboxes_of_one_identity_share_a_pool_until_the_last_leaves(maker) -> 
     assert len(set(map(id, members))) == 1
     run(members[0])
     for member in members[:-1]:
-        pools.leave(member, time.monotonic() + 5)
+        pools.leave(member, maker, time.monotonic() + 5)
     run(members[-1])
     assert wait_until(lambda: len(maker.made) == 3)
-    pools.leave(members[-1], time.monotonic() + 5)
+    pools.leave(members[-1], maker, time.monotonic() + 5)
     assert all(box.closed.is_set() for box in maker.made)
     other = pools.join(("test", maker), maker, forks=False)
     assert other is not members[0]
-    pools.leave(other, time.monotonic() + 5)
+    pools.leave(other, maker, time.monotonic() + 5)
+
+
+def test_a_sandbox_that_was_closed_makes_no_more_boxes(maker) -> None:
+    """The others that share its pool make theirs themselves, also those that were to wait."""
+    closed = Maker()
+    pool = pools.join(("test", maker), closed, forks=False)
+    assert pools.join(("test", maker), maker, forks=False) is pool
+    with pool.taking(JOB, NEVER, maker):
+        assert (len(closed.made), len(maker.made)) == (0, 1)
+    closed.fails = True
+    pools.leave(pool, closed, time.monotonic() + 5)
+    pool.promise(JOB)
+    assert wait_until(lambda: len(maker.made) == 2)
+    pools.leave(pool, maker, time.monotonic() + 5)
+    assert all(box.closed.is_set() for box in maker.made)
+
+
+def test_closing_waits_for_the_boxes_of_runs_that_end(make, maker) -> None:
+    pool = make("single")
+    begun, go = threading.Event(), threading.Event()
+
+    def one() -> None:
+        with pool.taking(JOB, NEVER, maker):
+            begun.set()
+            go.wait(10)
+
+    runner = threading.Thread(target=one)
+    runner.start()
+    assert begun.wait(5)
+    threading.Timer(0.1, go.set).start()
+    pool.close(time.monotonic() + 5)
+    assert maker.made[0].closed.is_set()
+    runner.join(5)
+
+
+def test_a_box_is_given_up_where_its_taking_is_interrupted(make, maker, monkeypatch) -> None:
+    pool = make("forked")
+    job = replace(JOB, session="one")
+    first = run(pool, job)
+    monkeypatch.setattr(FakeChannel, "wait_ready", lambda *_: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        run(pool, job)
+    assert first.closed.wait(5)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_packages_with_versions(line: str) -> None:
     [
         *("-r other.txt", "--index-url https://x", "-e .", "--no-binary :all:", "a --no-binary=:all:", "a; x --pre"),
         *("a @ https://x/a.whl", "https://x/a.whl", "git+https://x/y", "./a", "../a", "/a.whl", "a b", "a==1==2"),
+        *("a-1.0.tar.gz", "a.zip", "A-1-py3-none-any.WHL", "a==1.zip", "a >= 1.tgz", "a.zip[x]; python_version > '3'"),
         *("${HOME}", "a==${X}", "a;$(x)", "a==1\x00", "ä", ".a", "a.", "=1"),
     ],
 )
@@ -44,12 +45,19 @@ def test_what_is_more_than_a_package_with_versions(line: str) -> None:
         parse(f"numpy\n{line}\n", "pack.txt")
 
 
+def test_a_long_line_is_not_repeated() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse("a" * 100_000 + "!", "x")
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_line_may_go_on() -> None:
     text = "a==1 \\\n    --hash=sha256:00 \\\n    --hash=sha256:11\nb\n"
     assert parse(text, "x").lines == ("a==1 --hash=sha256:00 --hash=sha256:11", "b")
     with pytest.raises(UsageError, match="line 1 of"):
         parse("a \\\n -r b\n", "x")
     assert parse("a \\", "x").lines == ("a",)
+    assert parse("# see C:\\\na\n", "x").lines == ("a",)  # a comment does not
 
 
 def test_order_and_comments_mean_nothing() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openmle_env.sandbox.inside import sweep
+from openmle_env.sandbox.inside import sweep, watch
+from openmle_env.sandbox.inside.processes import Ended, Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +78,36 @@ def test_what_cannot_be_removed_is_told(folder: Path) -> None:
     (folder / os.fsdecode(b"\xff%d-1" % os.getpid()) / "full" / "file").touch()
     emptied = empty(folder)
     assert emptied == (list(folder.iterdir()) == [])
+
+
+def a_run(notices: int) -> watch.Run:
+    """Of a program, process 7, forked from process 5."""
+    waiting: Any = SimpleNamespace(spare=5, notices=notices)
+    waiting.read_notice = lambda: Ended(*map(int, os.read(notices, 64).split()))
+    program = Program(7, *(os.open(os.devnull, os.O_RDONLY) for _ in range(3)))
+    job = {"memory_bytes": 1, "socket_bytes": 1, "files": 1, "log_bytes": 1}
+    return watch.Run(program, job, [], waiting, None)
+
+
+@pytest.mark.parametrize("living", [[], [8]])
+def test_a_box_with_processes_that_do_not_end_is_not_used_again(living: list[int], monkeypatch) -> None:
+    """Nor where the end of the program itself is told only later: after the next program has begun."""
+    monkeypatch.setattr(watch, "END_SECONDS", 0.5)
+    monkeypatch.setattr(watch, "others", lambda _: living)
+    for name in ("_kill", "_wake_spare"):
+        monkeypatch.setattr(watch.Run, name, lambda _: None)
+    monkeypatch.setattr(watch.Run, "_reap", lambda _: True)
+    notices, notify = os.pipe()
+    run = a_run(notices)
+    late = threading.Timer(0.2, os.write, (notify, b"7 9 0 0"))
+    late.start()
+    run._kill_everything()  # noqa: SLF001  all else of a run needs a real box
+    late.join()
+    run.close()
+    os.close(notify)
+    os.close(notices)
+    assert run.exit_code == -9
+    assert run.remains == bool(living)
 
 
 def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:

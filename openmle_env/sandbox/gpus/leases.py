@@ -87,25 +87,6 @@ class Lease:
         self.release()
 
 
-@contextlib.contextmanager
-def lease(
-    count: int,
-    *,
-    seconds: float,
-    cancel: CancelToken | None = None,
-    wait: float = WAIT_SECONDS,
-    words: str = "",
-    devices: Sequence[Device] | None = None,
-    terms: Terms | None = None,
-    folder: Path | None = None,
-) -> Iterator[Lease]:
-    """Have ``count`` different devices, all or none, until the end of the block; see `take`."""
-    with take(
-        count, seconds=seconds, cancel=cancel, wait=wait, words=words, devices=devices, terms=terms, folder=folder
-    ) as taken:
-        yield taken
-
-
 def take(
     count: int,
     *,
@@ -118,6 +99,8 @@ def take(
     folder: Path | None = None,
 ) -> Lease:
     """Wait for ``count`` different devices, all or none, in the order of the requests of this machine.
+
+    What is returned gives them back at the end of a ``with`` block, or by `Lease.release`.
 
     Args:
         count: 0 is granted at once, without a look at the machine.

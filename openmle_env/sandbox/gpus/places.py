@@ -58,12 +58,10 @@ def prepare(folder: Path | None = None) -> Path:
     """
     path = shared_folder() if folder is None else folder
     try:
-        try:
+        with contextlib.suppress(FileExistsError):
             path.mkdir()
-        except FileExistsError:
-            pass
-        else:
-            path.chmod(_OPEN)
+        if not _usable(path) and _is_own(path):
+            path.chmod(_OPEN)  # new, or its maker was killed before this
         until = time.monotonic() + 1
         while not (usable := _usable(path)) and time.monotonic() < until:
             time.sleep(0.01)  # another process made it, and has not opened it to all yet
@@ -78,6 +76,11 @@ def prepare(folder: Path | None = None) -> Path:
             f"not. Let root remove it: sudo rm -r {path}"
         )
     return path
+
+
+def _is_own(path: Path) -> bool:
+    found = path.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 def _usable(path: Path) -> bool:

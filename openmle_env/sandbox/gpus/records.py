@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PREFIX = "request-"
+_MOST_SECONDS = 1e11
+"""More is no time of a record: what shows it could not tell its date."""
 BEAT_SECONDS = 15.0
 """A request that waits and was not renewed for so long is that of a stopped process: it keeps no place in the queue."""
 
@@ -232,13 +234,19 @@ def _parse(line: str) -> Record | None:
         for name in ("ticket", "pid", "count", "sharing"):
             values[name] = int(values[name])
         for name in ("since", "expires", "seconds"):
-            values[name] = float(values[name])
+            values[name] = _seconds(float(values[name]))
         for name in ("owner", "user", "words"):
             values[name] = "".join(letter if letter.isprintable() else "?" for letter in str(values[name])[:300])
         values["checked"] = values["checked"] is True
         return Record(**values)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
+
+
+def _seconds(value: float) -> float:
+    if not 0 <= value < _MOST_SECONDS:  # nor NaN; another user may have written it
+        raise ValueError
+    return value
 
 
 @contextlib.contextmanager

@@ -100,7 +100,7 @@ def _serve(control_fd: int, status_fd: int, missing: list[str]) -> tuple[int, in
             _tell_ended(control)
         if control_fd not in events:
             continue
-        message, descriptors, _, _ = socket.recv_fds(control, 16, 4)
+        message, descriptors, _, _ = socket.recv_fds(control, 16, 4, socket.MSG_CMSG_CLOEXEC)
         if not message:
             os._exit(0)
         if os.fork():

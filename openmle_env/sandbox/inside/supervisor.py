@@ -109,7 +109,7 @@ class Box:
             },
         )
         run.close()
-        if not waiting.spare or run.spare_died:
+        if not waiting.spare or run.spare_died or run.remains:
             return False
         clean = sweep.empty(self.folders, self.modes)
         if user is not None:

@@ -17,7 +17,9 @@ from .frames import CHUNK, send
 from .processes import Ended, Program, Waiting, others
 
 WATCH_SECONDS = 0.025
-MAX_LOCKS = 20_000
+LOCKS_SECONDS = 0.5
+"""How long after its start, and how often, a program's locks are counted: each look waits some ms for the kernel."""
+MAX_LOCKS = 2_000
 """Locks on files that a box may hold: some MiB of the kernel's memory."""
 END_SECONDS = 5.0
 """How long killing may take, and how long pipes that somebody else still holds are drained."""
@@ -93,9 +95,12 @@ class Run:
         self._killing = False
         self.spare_died = False
         """Whether a process that was to outlive the program ended."""
+        self.remains = False
+        """Whether a process of the program could not be ended, or never was seen to end."""
         self.memory_error = False
         self.seconds = 0.0
         self._poll = select.poll()
+        self._count_locks = float("inf")
 
     def watch(self, wall_seconds: float, wakeups: Wakeups) -> None:
         """Follow the program until it ends, exceeds its time, memory or number of files, or the owner goes."""
@@ -105,6 +110,7 @@ class Run:
         started = time.monotonic()
         deadline = started + wall_seconds
         look = started
+        self._count_locks = started + LOCKS_SECONDS
         self._reap()  # it may have ended before this
         while not self.end:
             now = time.monotonic()
@@ -189,31 +195,37 @@ class Run:
         while time.monotonic() < until:
             self._kill()
             any_left = self._reap()
-            if self._all_gone() if self.waiting.spare else not any_left:
+            if self._all_gone() if self._spares() else not any_left:
                 return
             time.sleep(0.001)
+        self.remains = True
+
+    def _spares(self) -> bool:
+        """Whether a process is there that is to outlive the program."""
+        return bool(self.waiting.spare) and not self.spare_died
 
     def _all_gone(self) -> bool:
         """Whether no process of the program is left; reads how its own ended."""
         self._wake_spare()
         while not self.spare_died and self.exit_code is None and select.select([self.waiting.notices], [], [], 0.1)[0]:
             self._read_notice()
-        return not others(self.waiting.spare)
+        # What is told late would be counted for the next program.
+        return self.exit_code is not None and not others(self.waiting.spare)
 
     def _kill(self) -> None:
         """Signal all processes of the program at once, so that none can outrun it by forking."""
         try:
-            if not self.waiting.spare:
-                os.kill(-1, signal.SIGKILL)
-            elif self.user is None:
-                self._kill_some()
-            else:
+            if self.user is not None:
                 own = os.getuid()
                 act_as(self.user, own)
                 try:
                     os.kill(-1, signal.SIGKILL)
                 finally:
                     act_as(own, own)
+            elif self._spares():
+                self._kill_some()
+            else:
+                os.kill(-1, signal.SIGKILL)
         except ProcessLookupError:
             pass  # nobody is left
 
@@ -258,7 +270,7 @@ class Run:
 
     def _wake_spare(self) -> None:
         """Have the process that is to tell how the program ended go on, which one of its own user can have stopped."""
-        if self.waiting.spare and self.user is None and not self.spare_died:
+        if self._spares() and self.user is None:
             os.kill(self.waiting.spare, signal.SIGCONT)
 
     def _pump(self, descriptor: int) -> None:
@@ -272,12 +284,19 @@ class Run:
 
     def _exceeded(self) -> str:
         sockets = memory.bytes_in_sockets()
-        if sockets > self.socket_bytes or memory.locks() > MAX_LOCKS:  # what no control group counts
+        if sockets > self.socket_bytes or self._locks_exceeded():  # what no control group counts
             return "memory"
         files, size = memory.usage_of(self.folders)
         if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes, size, sockets):
             return "memory"
         return "files" if files > self.files else ""
+
+    def _locks_exceeded(self) -> bool:
+        if time.monotonic() < self._count_locks:
+            return False
+        exceeded = memory.more_locks_than(MAX_LOCKS)
+        self._count_locks = time.monotonic() + LOCKS_SECONDS
+        return exceeded
 
     def _memory_exceeded(self, limit: int, files: int, sockets: int) -> bool:
         pids = [str(pid) for pid in others(self.waiting.spare)]

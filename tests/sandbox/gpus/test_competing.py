@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from openmle_env.sandbox.gpus.leases import Terms, lease
+from openmle_env.sandbox.gpus.leases import Terms, take
 from tests.sandbox.gpus.standin import devices, gpu
 
 # Each worker tries to lock a file of each device that it was lent: that this always works is the invariant. A killed
@@ -30,7 +30,7 @@ def worker(number):
     draw = random.Random(number)
     for turn in range(2):
         count = draw.choice((1, 1, 1, 2, 3))
-        with leases.lease(count, seconds=600, wait=300, devices=choice, terms=terms, folder=folder) as taken:
+        with leases.take(count, seconds=600, wait=300, devices=choice, terms=terms, folder=folder) as taken:
             uuids = [item.uuid for item in taken.devices]
             assert len(set(uuids)) == count
             locked = []
@@ -87,5 +87,5 @@ def test_no_device_is_ever_lent_twice_and_all_who_live_finish(smi, folder, tmp_p
     assert result["log"].count("done") >= 2 * living
     # And nothing of it keeps a device: of the dead no more than their files were left.
     terms = Terms(settle_seconds=5.0, linger_seconds=0.0)
-    with lease(3, seconds=60, wait=30, devices=devices(3), terms=terms):
+    with take(3, seconds=60, wait=30, devices=devices(3), terms=terms):
         assert [path.name.split("-")[1] for path in folder.glob("request-*")] == [str(os.getpid())]

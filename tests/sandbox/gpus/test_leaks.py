@@ -13,7 +13,7 @@ import pytest
 from openmle_env import scratch
 from openmle_env.errors import SandboxUnavailableError, UnknownNameError
 from openmle_env.sandbox.gpus import leaks, leases, places
-from openmle_env.sandbox.gpus.leases import Terms, lease, take
+from openmle_env.sandbox.gpus.leases import Terms, take
 from openmle_env.sandbox.gpus.survey import survey
 from tests.sandbox.gpus.standin import devices, gpu
 
@@ -70,7 +70,7 @@ def test_the_others_are_lent_meanwhile(smi):
     both = devices(2)
     get(devices=both, terms=TERMS).release()
     smi.change(0, used=5000)
-    with lease(1, seconds=600, wait=30, terms=TERMS) as other:
+    with take(1, seconds=600, wait=30, terms=TERMS) as other:
         assert other.devices[0].index == "1"
     with pytest.raises(SandboxUnavailableError, match=r"0 .* is quarantined"):
         take(2, seconds=600, wait=0, terms=TERMS)
@@ -205,7 +205,7 @@ def test_survey_shows_who_has_what_and_why_one_is_not_lent(smi, folder, monkeypa
     smi.change(0, used=5000, processes=[[7, 'a, "b']])
     with pytest.raises(SandboxUnavailableError):
         get()
-    with lease(1, seconds=600, devices=devices(2)[1:], terms=TERMS, words="titanic"):
+    with take(1, seconds=600, devices=devices(2)[1:], terms=TERMS, words="titanic"):
         first, second = survey()
     assert "computes on it" in first.quarantine
     assert first.processes == ('process 7 (a, "b)',)

@@ -18,7 +18,8 @@ import pytest
 
 from openmle_env.errors import SandboxUnavailableError, UsageError
 from openmle_env.sandbox.gpus import leases, places, records
-from openmle_env.sandbox.gpus.leases import LeaseCancelledError, Terms, lease, take
+from openmle_env.sandbox.gpus.leases import LeaseCancelledError, Terms, take
+from openmle_env.sandbox.gpus.survey import survey
 from openmle_env.sandbox.protocol import CancelToken
 from openmle_env.types import Fault
 from tests.sandbox.gpus.standin import devices, gpu
@@ -43,7 +44,7 @@ def waiting(folder: Path) -> int:
 
 
 def test_two_programs_get_two_devices_and_the_third_waits_in_vain(folder):
-    with lease(1, seconds=LONG, words="titanic") as one, lease(1, seconds=LONG, words="a\nbike") as two:
+    with take(1, seconds=LONG, words="titanic") as one, take(1, seconds=LONG, words="a\nbike") as two:
         assert {one.devices[0].uuid, two.devices[0].uuid} == {item.uuid for item in devices(2)}
         with pytest.raises(SandboxUnavailableError) as caught:
             take(1, seconds=LONG, wait=0.1)
@@ -99,7 +100,7 @@ def test_what_an_older_request_cannot_use_is_not_kept_for_it(folder):
 
 def test_cancelling_ends_the_wait(folder):
     token = CancelToken()
-    with lease(2, seconds=LONG), ThreadPoolExecutor() as pool:
+    with take(2, seconds=LONG), ThreadPoolExecutor() as pool:
         waits = pool.submit(take, 1, seconds=LONG, cancel=token)
         assert wait_until(lambda: waiting(folder) == 1)
         token.cancel()
@@ -126,7 +127,7 @@ def test_three_share_one_device_and_no_fourth():
     only = devices(1)
     with contextlib.ExitStack() as stack:
         for _ in range(3):
-            shared = stack.enter_context(lease(1, seconds=LONG, devices=only, terms=terms))
+            shared = stack.enter_context(take(1, seconds=LONG, devices=only, terms=terms))
             assert shared.sharing == 3
         with pytest.raises(SandboxUnavailableError, match="GPU-00000000"):
             take(1, seconds=LONG, wait=0.1, devices=only, terms=terms)
@@ -135,7 +136,7 @@ def test_three_share_one_device_and_no_fourth():
 def test_sharing_spreads_and_the_setting_counts(monkeypatch):
     monkeypatch.setenv("OPENMLE_GPU_SHARING", "2")
     with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(lease(1, seconds=LONG)).devices[0].index for _ in range(4)]
+        found = [stack.enter_context(take(1, seconds=LONG)).devices[0].index for _ in range(4)]
         assert found[:2] in (["0", "1"], ["1", "0"])
         assert sorted(found) == ["0", "0", "1", "1"]
         with pytest.raises(SandboxUnavailableError):
@@ -147,7 +148,7 @@ def test_who_shares_with_nobody_is_left_alone():
     only = devices(1)
     for first, second in ((1, 3), (3, 1)):
         with (
-            lease(1, seconds=LONG, devices=only, terms=Terms(sharing=first)),
+            take(1, seconds=LONG, devices=only, terms=Terms(sharing=first)),
             pytest.raises(SandboxUnavailableError),
         ):
             take(1, seconds=LONG, wait=0, devices=only, terms=Terms(sharing=second))
@@ -158,7 +159,7 @@ def test_a_lease_whose_time_is_over_does_not_keep_the_device(folder):
     only = devices(1)
     stuck = take(1, seconds=0.01, devices=only, terms=QUICK)
     time.sleep(0.05)
-    with lease(1, seconds=LONG, wait=30, devices=only, terms=QUICK) as second:
+    with take(1, seconds=LONG, wait=30, devices=only, terms=QUICK) as second:
         with pytest.raises(SandboxUnavailableError, match="stood still"):
             stuck.confirm()
         second.confirm()
@@ -178,7 +179,7 @@ def test_a_device_that_a_stuck_owner_still_uses_is_not_lent(smi, folder):
 
 def test_none_is_granted_without_a_look(monkeypatch, tmp_path, folder):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with lease(0, seconds=LONG) as nothing:
+    with take(0, seconds=LONG) as nothing:
         assert nothing.devices == ()
         nothing.confirm()
     assert not folder.exists()
@@ -202,7 +203,7 @@ def test_more_than_there_are_is_refused_at_once(monkeypatch):
 def test_whole_gpus_come_before_instances(smi):
     part = {"uuid": "MIG-1", "profile": "1g.18gb", "total": 16384, "used": 1}
     smi.set(gpus=[gpu(0, parts=[part]), gpu(1), gpu(2)])
-    with lease(2, seconds=LONG) as taken:
+    with take(2, seconds=LONG) as taken:
         assert [item.kind for item in taken.devices] == ["gpu", "gpu"]
 
 
@@ -284,7 +285,7 @@ def test_the_time_to_end_is_not_over_before_somebody_waited(folder):
             first.result(timeout=60)
     assert len(files(folder)) == 1
     # A device that nobody was killed on comes first.
-    with lease(1, seconds=LONG, wait=30, terms=terms) as other:
+    with take(1, seconds=LONG, wait=30, terms=terms) as other:
         assert other.devices[0].index == "1"
 
 
@@ -325,7 +326,7 @@ def test_users_share_the_leases(monkeypatch, killed):
                 process.wait()
             else:
                 command(process, "end")
-            with lease(1, seconds=LONG, wait=30, folder=folder, devices=[first], terms=QUICK):
+            with take(1, seconds=LONG, wait=30, folder=folder, devices=[first], terms=QUICK):
                 pass
         with driver(folder) as process:
             process.kill()
@@ -349,7 +350,7 @@ def test_rubbish_that_nobody_locks_is_ignored(folder, tmp_path):
     (folder / "request-6.json").write_text('{"ticket": 1e999}\n')
     (folder / "device-x.json").symlink_to(target)
     (folder / "device-y.json").write_text('{"boot": [1]}\n')
-    with lease(2, seconds=LONG, wait=0):
+    with take(2, seconds=LONG, wait=0):
         pass
     assert target.read_text() == "mine"
 
@@ -363,6 +364,17 @@ def test_a_locked_file_that_cannot_be_read_may_hold_anything(folder):
         with pytest.raises(SandboxUnavailableError, match=f"{path} is locked and cannot be read"):
             take(1, seconds=LONG, wait=0)
     take(1, seconds=LONG, wait=0).release()
+
+
+@pytest.mark.parametrize("since", ["NaN", "Infinity", "1e300", "-1e12"])
+def test_a_time_that_is_none_is_no_record(folder, since):
+    """Whoever shows who has what would fail at it."""
+    with take(1, seconds=LONG):
+        (path,) = folder.glob("request-*")
+        path.write_text(path.read_text().replace('"since": ', f'"since": {since}, "was": '))
+        with pytest.raises(SandboxUnavailableError, match="cannot be read"):
+            take(1, seconds=LONG, wait=0)
+        survey()
 
 
 def test_a_full_disk(folder, monkeypatch):
@@ -387,7 +399,7 @@ def test_threads_never_share_a_device(folder):
     inside, worst, lock = {item.uuid: 0 for item in devices(2)}, [], threading.Lock()
 
     def run(number: int) -> None:
-        with lease(1 + number % 2, seconds=LONG, terms=QUICK) as taken:
+        with take(1 + number % 2, seconds=LONG, terms=QUICK) as taken:
             for item in taken.devices:
                 with lock:
                     inside[item.uuid] += 1

@@ -46,9 +46,18 @@ def test_another_thing_in_its_place_is_refused(folder, tmp_path, kind):
     else:
         folder.mkdir()
         folder.chmod(0o755 if kind == "closed" else 0o777)  # not sticky: others could remove one's files
+        if os.getuid() != 0:
+            pytest.skip("only root can make a folder of another user")
+        os.chown(folder, 1, 1)
     with pytest.raises(SandboxUnavailableError, match="sudo rm -r"):
         places.prepare()
     assert list(elsewhere.iterdir()) == []
+
+
+def test_an_own_folder_whose_maker_was_killed_too_early_is_opened_to_all(folder):
+    folder.mkdir(mode=0o700)
+    assert places.prepare() == folder
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o1777
 
 
 def test_a_parent_that_is_missing(tmp_path):

@@ -15,6 +15,6 @@ try:
             held += 1
 except OSError as error:
     print("DENIED:", error)
-time.sleep(1)  # long enough for whoever watches
+time.sleep(2.5)  # long enough for whoever watches
 if held > 50_000:
     print("LEAK: holds", held, "locks, 192 bytes of the kernel each")

@@ -15,7 +15,7 @@ for family in (socket.AF_INET, socket.AF_INET6):
             except OSError as error:
                 said = "DENIED:" if error.errno in DENIED else "LEAK: the kernel looked for it:"
                 print(said, family, kind, protocol, errno.errorcode[error.errno])
-for protocol in (2, 4, 6, 12, 16, 20, 21):  # netlink: user messages, firewall, IPsec, netfilter, generic, RDMA, crypto
+for protocol in (2, 4, 12, 16, 20, 21):  # netlink: user messages, diagnosis, netfilter, generic, RDMA, crypto
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol):
             print("LEAK: netlink", protocol)
