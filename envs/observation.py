@@ -158,7 +158,7 @@ def _used(execution: Execution, limits: Limits) -> list[str]:
         lines.append(f"Memory: up to {peak:,.0f} of {limits.memory_mb:,} MiB")
     disk, files = execution.disk_mb or 0.0, execution.files or 0
     if disk >= NEAR * min(limits.work_mb, limits.output_mb) or files >= NEAR * limits.inodes:
-        lines.append(f"Left in the writable folders: {disk:,.0f} MiB in {files:,} files")
+        lines.append(f"Left in the writable folders: {disk:,.0f} MiB, and up to {files:,} files in one")
     return lines
 
 

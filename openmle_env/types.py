@@ -143,8 +143,8 @@ class Limits:
     """CPU quota where a cgroup confines it; the number of threads that numeric libraries are told."""
     processes: int = 256
     """Processes and threads alive at the same time."""
-    open_files: int = 4096
-    """Open descriptors of each process."""
+    open_files: int = 1024
+    """Open descriptors of each process; of all processes together no more than 262,144."""
     file_mb: int = 256
     """The largest single file that a program may write."""
     work_mb: int = 512
@@ -248,6 +248,8 @@ class Execution:
     """From the call of ``run`` to its return, by the host's clock: making and removing the box included."""
     cpu_seconds: float | None = None
     peak_memory_mb: float | None = None
+    """The most memory in MiB at a time, as the control group counts it. Where nobody counts it, or the box of the session
+    has served a hungrier program and its kernel cannot begin anew: the most of a single process."""
     oom_kills: int = 0
     """Kills counted by the cgroup, or by the memory watch where there is no cgroup."""
     processes_killed: int = 0
@@ -261,7 +263,7 @@ class Execution:
     disk_mb: float | None = None
     """What lay in the writable folders when the program ended, in MiB."""
     files: int | None = None
-    """Files and folders in the writable folders when the program ended."""
+    """Files and folders in the fullest writable folder when the program ended, as the limit ``inodes`` counts them."""
     gpus: tuple[str, ...] = ()
     """Devices that the program was given, by their uuid."""
 

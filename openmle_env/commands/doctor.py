@@ -55,7 +55,7 @@ def _conclude(report: Report) -> None:
     else:
         say(f"openmle: No sandbox is usable, so no program can be run. {report.trouble}")
     if report.gpu_trouble and report.expects_gpus:
-        say(f"openmle: GPUs cannot be lent. {report.gpu_trouble}")
+        say(f"openmle: {report.gpu_trouble}")
     if report.engine and _is_low(report.engine):
         say(
             f"openmle: Only {report.engine.free_mb} MiB are free in {report.engine.facts.storage}, where the engine "
@@ -68,8 +68,12 @@ def _conclude(report: Report) -> None:
 
 
 def _confined(name: str, confinement: Confinement) -> list[list[str]]:
-    kinds = {"CPU": confinement.cpu, "number of files": confinement.inodes}
-    rows = [["memory", confinement.memory], *([kind, "yes" if on else "no"] for kind, on in kinds.items())]
+    files = "watched" if name == "bubblewrap" else "yes"
+    rows = [
+        ["memory", confinement.memory],
+        ["CPU", "yes" if confinement.cpu else "no"],
+        ["number of files", files if confinement.inodes else "no"],
+    ]
     rows.append(["network", "yes, there is none" if confinement.network else "no, it can be reached"])
     notes = [*confinement.details, *(_ALWAYS_IN_BUBBLEWRAP if name == "bubblewrap" else ())]
     return [*rows, *(["note", note] for note in notes)]

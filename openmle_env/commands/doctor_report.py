@@ -144,8 +144,8 @@ def _engine() -> Engine | None:
     from openmle_env.sandbox import engine, engine_facts
 
     try:
-        with engine.connect() as client, engine.calling("say what it is"):
-            info = client.info()
+        with engine.connect() as client:
+            info = engine.info(client)
     except SandboxUnavailableError:  # the report of the backend says why
         return None
     facts = engine_facts.facts(info)

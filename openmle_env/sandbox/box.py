@@ -150,7 +150,11 @@ class BoxSandbox(ABC):
         return self
 
     def abandon(self) -> None:
-        """In a forked child: the boxes are the parent's, and so may be whoever held the lock."""
+        """In a forked child: the boxes and runs are the parent's, and so may be whoever held the lock."""
+        closing = CancelToken()
+        if self._closed:
+            closing.cancel()
+        self._closing = closing
         self._lock = threading.Condition()
         self._boxes = set()
         self._pool = None

@@ -194,7 +194,7 @@ class Final:
     """The supervisor's last word on a run."""
 
     end: str
-    """``exit``, ``timeout``, or what the watch ended it for: ``memory`` or ``files``."""
+    """``exit``, ``timeout``, or what the watch ended it for: ``memory``, ``files`` or ``locks``."""
     exit_code: int | None
     wall_seconds: float
     cpu_seconds: float
@@ -317,7 +317,7 @@ def _read_artifact(value: dict[str, Any]) -> tuple[Artifact, int]:
 
 def _read_final(value: dict[str, Any]) -> Final:
     end, exit_code = value.get("end"), value.get("exit_code")
-    if end not in ("exit", "timeout", "memory", "files") or not (exit_code is None or type(exit_code) is int):
+    if end not in ("exit", "timeout", "memory", "files", "locks") or not (exit_code is None or type(exit_code) is int):
         raise ProtocolError("a final report without a proper end")
     return Final(
         end=end,

@@ -11,7 +11,7 @@ import socket
 import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openmle_env.errors import SandboxUnavailableError
 
@@ -88,6 +88,16 @@ def calling(what: str) -> Iterator[None]:
             f"The Docker engine went away or did not answer when asked to {what} ({_root(error)}). "
             "Check it with 'docker info'; restart it with 'sudo systemctl restart docker' where it does not answer."
         ) from error
+
+
+def info(client: DockerClient) -> dict[str, Any]:
+    """What the engine says of itself; `openmle_env.sandbox.engine_facts` reads it.
+
+    Raises:
+        SandboxUnavailableError: It failed.
+    """
+    with calling("say what it is"):
+        return dict(client.info())
 
 
 _ADVICE = {

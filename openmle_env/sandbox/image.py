@@ -80,8 +80,7 @@ def exists(name: str | None = None, *, requirements: Requirements = NONE) -> boo
     """
     name = chosen(name, requirements=requirements)
     with engine.connect() as client:
-        with engine.calling("say what it is"):
-            info = client.info()
+        info = engine.info(client)
         engine_facts.check(info, runtime=settings.load().runtime)
         found = image_engine.attributes(client, name)
     if found is not None:

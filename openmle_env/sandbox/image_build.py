@@ -11,7 +11,7 @@ import contextlib
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from openmle_env.errors import DiskFullError, SandboxUnavailableError, UsageError
 from openmle_env.files import is_full
@@ -118,7 +118,7 @@ def build(
         raise UsageError(f"{base!r} cannot be the name of an image. Give auto, host or an image's name by --base.")
     report = progress or (lambda _text, _fraction: None)
     with _space(), engine.connect(image_engine.BUILD_SECONDS) as client:
-        engine_facts.check(_info(client))
+        engine_facts.check(engine.info(client))
         if wanted.lines:
             below = _environments(client, base, _part(report, 0.0, 0.4))
             above = _part(report, 0.4, 1.0)
@@ -170,7 +170,7 @@ def _assemble(client: DockerClient, base: str, file: IO[bytes], report: Progress
         if base == "host":
             interpreter = image_parts.add_interpreter(layer, extensions)
         else:
-            engine_facts.check_architecture(_info(client), base, image_engine.attributes(client, base) or {})
+            engine_facts.check_architecture(engine.info(client), base, image_engine.attributes(client, base) or {})
             with image_engine.exported(client, base) as stream:
                 interpreter = image_parts.add_exported(layer, stream)
         image_parts.add_environment(layer, interpreter)
@@ -245,11 +245,6 @@ def _choose(client: DockerClient, base: str) -> str:
             f"{error} Use --base host to build from this machine's own interpreter."
         ) from error
     return wanted
-
-
-def _info(client: DockerClient) -> dict[str, Any]:
-    with engine.calling("say what it is"):
-        return dict(client.info())
 
 
 def _machine(client: DockerClient) -> str:

@@ -63,6 +63,8 @@ def unwanted(name: str, keep: frozenset[str] = frozenset()) -> bool:
     is_command = parts[-2:] == ("bin", "test")
     if not is_command and not (_UNWANTED_FOLDERS - keep).isdisjoint(parts):
         return True
+    if parts[-2:-1] == ("site-packages",) and parts[-1].endswith(".pth"):  # runs at the start of every interpreter
+        return True
     path = f"/{'/'.join(parts)}/"
     return any(f"/{item}/" in path for item in _UNWANTED_PATHS)
 

@@ -29,13 +29,20 @@ class Rule:
     """Allowed values by the place of the argument, from 0; all of them must hold."""
     without: int = 0
     """Bits that an argument must not have."""
+    together: int = 0
+    """Bits that it must have all or none of, where there are some that it must not have."""
     place: int = 0
-    """The argument whose bits `without` is about, from 0."""
+    """The argument whose bits the two are about, from 0."""
     error: int = errno.EPERM
+    instead: Rule | None = None
+    """Another one that allows the call where this one does not."""
 
 
 _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
+_THREAD = 0x10400
+"""CLONE_THREAD and CLONE_FILES: where processes share open files, their locks are shown no more once the one that took
+them has ended, so that nobody could count them."""
 _CLONE_PARENT = 0x8000
 """Makes a child of the parent, which here is the process that programs are forked from."""
 _MAP_HUGETLB = 0x40000
@@ -48,12 +55,14 @@ hold up whoever writes the data; notices of a folder (1026), which tell when oth
 _SOCKET_OPTIONS = (*range(1, 7), *range(9, 26), *range(28, 31), 66, 67)
 """Names of options, whatever their level: none of SO_SNDBUF, SO_RCVBUF (7, 8) and their forcing kind (32, 33), nor
 filters of sockets (26, 27) and the kernel's own TLS (31)."""
+_IPV6_ONLY = Rule(one_of={1: (41,), 2: (26,)})
+"""The number 26 on the level of IPv6, which servers set."""
 
 _ITSELF = Rule(one_of={0: (0,)})
 """For calls whose first argument is a process: the caller, never PID 1."""
 
 RULES = {
-    "clone": Rule(without=_NEW_NAMESPACES | _CLONE_PARENT),
+    "clone": Rule(without=_NEW_NAMESPACES | _CLONE_PARENT, together=_THREAD),
     # Its flags lie in memory, where a filter cannot look: "not implemented" makes every library fall back to clone.
     "clone3": Rule(error=errno.ENOSYS),
     "fcntl": Rule(one_of={1: _FILE_COMMANDS}),
@@ -66,7 +75,8 @@ RULES = {
     "sched_setparam": _ITSELF,
     "sched_setscheduler": _ITSELF,
     "setpriority": Rule(one_of={0: (0,), 1: (0,)}),  # PRIO_PROCESS, itself; PID 1 is of the same user
-    "setsockopt": Rule(one_of={2: _SOCKET_OPTIONS}),  # the memory watch counts on the buffers' default sizes
+    # The memory watch counts on the buffers' default sizes.
+    "setsockopt": Rule(one_of={2: _SOCKET_OPTIONS}, instead=_IPV6_ONLY),
     # Unix, IPv4, IPv6, netlink; no vsock, packet, algorithm, Bluetooth. The usual protocol (netlink: routes), TCP, UDP:
     # others have the kernel load modules, and messages between netlink sockets are memory that nobody counts.
     "socket": Rule(one_of={0: (1, 2, 10, 16), 2: (0, 6, 17)}),
@@ -94,18 +104,7 @@ def docker_profile() -> dict[str, Any]:
     plain = sorted(set(table()) - set(RULES))
     calls: list[dict[str, Any]] = [{"names": plain, "action": "SCMP_ACT_ALLOW"}]
     for name, rule in RULES.items():
-        if rule.without:
-            masked = {"index": rule.place, "value": rule.without, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
-            choices = [[masked]]
-        else:
-            choices = [
-                [
-                    {"index": place, "value": value, "op": "SCMP_CMP_EQ"}
-                    for place, value in zip(rule.one_of, values, strict=True)
-                ]
-                for values in itertools.product(*rule.one_of.values())
-                if values
-            ]
+        choices = _choices(rule)
         # Conditions within one entry have to hold together: alternatives are entries of their own.
         calls += [{"names": [name], "action": "SCMP_ACT_ALLOW", "args": choice} for choice in choices]
         if not choices:
@@ -118,9 +117,26 @@ def docker_profile() -> dict[str, Any]:
     }
 
 
-# Classic BPF. Operations: load a word of seccomp_data, jump always, jump if equal / if greater or equal / if any bit is
-# set, return. Offsets: call number 0, architecture 4, low words of the arguments 16, 24, 32 and so on.
-_LOAD, _JUMP, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
+def _choices(rule: Rule) -> list[list[dict[str, Any]]]:
+    """The ways in which a rule holds, each with its conditions."""
+    if rule.without:
+        masked = {"index": rule.place, "value": rule.without | rule.together, "op": "SCMP_CMP_MASKED_EQ"}
+        choices = [[{**masked, "valueTwo": bits}] for bits in sorted({0, rule.together})]
+    else:
+        choices = [
+            [
+                {"index": place, "value": value, "op": "SCMP_CMP_EQ"}
+                for place, value in zip(rule.one_of, values, strict=True)
+            ]
+            for values in itertools.product(*rule.one_of.values())
+            if values
+        ]
+    return choices + (_choices(rule.instead) if rule.instead else [])
+
+
+# Classic BPF. Operations: load a word of seccomp_data, jump always, jump if equal / if greater or equal, keep some
+# bits, return. Offsets: call number 0, architecture 4, low words of the arguments 16, 24, 32 and so on.
+_LOAD, _JUMP, _EQUAL, _AT_LEAST, _KEEP, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _MAX_JUMP = 255
 
@@ -184,10 +200,21 @@ def _search(ranges: list[tuple[int, _Code]]) -> _Code:
 
 
 def _decide(rule: Rule) -> _Code:
+    code = _decide_alone(rule)
+    if rule.instead is None:
+        return code
+    error = (_RETURN, 0, 0, _ERROR | rule.error)
+    jumps = [(_JUMP, 0, 0, len(code) - place) for place in range(1, len(code) + 1)]  # from each place to its end
+    alone = [jump if step == error else step for jump, step in zip(jumps, code, strict=True)]
+    return [*alone, *_decide(rule.instead)]
+
+
+def _decide_alone(rule: Rule) -> _Code:
     error = (_RETURN, 0, 0, _ERROR | rule.error)
     allow = (_RETURN, 0, 0, _ALLOW)
     if rule.without:
-        return [(_LOAD, 0, 0, 16 + 8 * rule.place), (_ANY_BIT, 0, 1, rule.without), error, allow]
+        kept: _Code = [(_LOAD, 0, 0, 16 + 8 * rule.place), (_KEEP, 0, 0, rule.without | rule.together)]
+        return [*kept, (_EQUAL, 2, 0, 0), (_EQUAL, 1, 0, rule.together), error, allow]
     if not rule.one_of:
         return [error]
     code: _Code = []

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.printable import printable
+from openmle_env.sandbox.inside.watch import MAX_LOCKS
 from openmle_env.types import (
     MAX_PROGRAM_CHARACTERS,
     MIB,
     SUBMISSION_NAME,
     Artifact,
     ArtifactState,
-    Box,
     Execution,
     Job,
     Limits,
@@ -68,16 +68,7 @@ def cancelled(reason: str, *, backend: str, total_seconds: float = 0.0, notes: t
     )
 
 
-def judge(
-    job: Job,
-    report: Report,
-    after: Aftermath,
-    *,
-    backend: str,
-    total_seconds: float,
-    box: Box = "fresh",
-    gpus: tuple[str, ...] = (),
-) -> Execution:
+def judge(job: Job, report: Report, after: Aftermath, *, backend: str, total_seconds: float) -> Execution:
     """Classify one run.
 
     Args:
@@ -86,8 +77,6 @@ def judge(
         after: What the host learned when it removed the box.
         backend: Name of the sandbox.
         total_seconds: What the run took, by the host's clock.
-        box: What it ran in.
-        gpus: Devices that it was given, by their uuid.
     """
     final = report.final
     notes: list[str] = list(after.notes)
@@ -118,10 +107,8 @@ def judge(
         artifacts=report.artifacts,
         notes=tuple(notes),
         backend=backend,
-        box=box,
         disk_mb=None if final is None or final.disk_bytes is None else round(final.disk_bytes / MIB, 1),
         files=final.files if final else None,
-        gpus=gpus,
     )
 
 
@@ -144,6 +131,8 @@ def _status(job: Job, report: Report, after: Aftermath, oom_kills: int, stderr: 
     if final.end == "files":
         reason = f"The program made more files than its limit of {limits.inodes:,.0f} in one folder."
         return ResultStatus.CODE_EXECUTION_ERROR, reason
+    if final.end == "locks":
+        return ResultStatus.CODE_EXECUTION_ERROR, f"The program held more than {MAX_LOCKS:,} locks on files."
     if final.exit_code != 0:
         if final.memory_error:
             return ResultStatus.OUT_OF_MEMORY, f"An allocation failed (MemoryError): {_last_line(stderr)}"

@@ -198,7 +198,8 @@ def test_help_uses_names_in_capitals(openmle) -> None:
     assert "{TASK} [PROGRAM.py]... " in openmle("run", "--help").stdout
     assert "{TASK}... " in openmle("prepare", "--help").stdout
     assert "{TASK|ANSWERS.csv} {SUBMISSION} " in openmle("grade", "--help").stdout
-    options = [line for line in openmle("run", "--help").stdout.splitlines() if re.match(r"\W+--(?!help|feed|warm)", line)]
+    lines = openmle("run", "--help").stdout.splitlines()
+    options = [line for line in lines if re.match(r"\W+--(?!help|feed|warm)", line)]
     assert len(options) == 6
     assert not [line for line in options if "<" in line]
 

@@ -35,8 +35,8 @@ def test_of_a_small_program_only_the_time_is_told() -> None:
     [
         ({"wall_seconds": 40.0, "cpu_seconds": 39.5}, "Run time: 40.0 s, 39.5 s of CPU time"),
         ({"peak_memory_mb": 750.4}, "Memory: up to 750 of 1,000 MiB"),
-        ({"disk_mb": 30.0, "files": 12}, "Left in the writable folders: 30 MiB in 12 files"),
-        ({"disk_mb": 0.2, "files": 900}, "Left in the writable folders: 0 MiB in 900 files"),
+        ({"disk_mb": 30.0, "files": 12}, "Left in the writable folders: 30 MiB, and up to 12 files in one"),
+        ({"disk_mb": 0.2, "files": 900}, "Left in the writable folders: 0 MiB, and up to 900 files in one"),
     ],
 )
 def test_what_comes_near_a_limit_is_told(changes: dict[str, float], line: str) -> None:

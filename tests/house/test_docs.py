@@ -20,7 +20,7 @@ import pytest
 import typer
 from pydantic import BaseModel
 
-from openmle_env import main
+from openmle_env import main, settings
 from openmle_env.errors import OpenMLEError
 from openmle_env.graders import metrics
 from openmle_env.sandbox import conformance
@@ -318,15 +318,24 @@ def test_every_problem_code_is_described() -> None:
 
 
 def test_every_option_is_described() -> None:
-    group: Any = typer.main.get_command(main.app)
     text = read("reference.md")
-    for name, command in {"": group, **group.commands}.items():
-        if name:
+    said = {"sandbox build": text + read("sandbox.md")}  # whose options stand where they are explained
+    found = dict(all_commands("", typer.main.get_command(main.app)))
+    assert {"run", "sandbox bench"} <= found.keys()
+    for name, command in found.items():
+        if name and not hasattr(command, "commands"):
             assert f"| `openmle {name}" in text, name
         for parameter in command.params:
             for option in parameter.opts:
                 if option.startswith("--"):
-                    assert f"`{option}" in text, f"{name} {option}"
+                    assert f"`{option}" in said.get(name, text), f"{name} {option}"
+
+
+def all_commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """A command and all below it, by their names."""
+    yield name, command
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from all_commands(f"{name} {word}".strip(), inner)
 
 
 def test_what_is_said_to_be_imported_is_there() -> None:
@@ -347,15 +356,15 @@ def test_there_are_as_many_metrics_as_the_readme_says() -> None:
     assert int(number) < len(metrics.names()) <= int(number) + 20
 
 
-def test_every_module_of_the_graders_is_in_the_design() -> None:
-    table = read("design.md").partition("## Graders")[2].partition("## ")[0]
-    for path in (ROOT / "graders").iterdir():
+@pytest.mark.parametrize(("title", "folder"), [("Graders", "graders"), ("Sandbox", "openmle_env/sandbox")])
+def test_every_module_of_a_layer_is_in_the_design(title: str, folder: str) -> None:
+    table = read("design.md").partition(f"## {title}\n")[2].partition("## ")[0]
+    for path in (path for path in (ROOT / folder).iterdir() if path.is_dir() or path.suffix == ".py"):
         name = path.stem if path.suffix == ".py" else f"{path.name}/"
         if name not in {"__init__", "__pycache__/", "py.typed"}:
             assert f"`{name}`" in table, name
 
 
 def test_every_setting_is_described() -> None:
-    source = (ROOT / "openmle_env" / "settings.py").read_text()
-    for name in re.findall(r"^    (\w+): (?:Path|str)$", source, flags=re.MULTILINE):
+    for name in settings.NAMES:
         assert f"| `OPENMLE_{name.upper()}` |" in read("reference.md"), name

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openmle_env.sandbox import engine, reaper
+from openmle_env.sandbox.bubblewrap import BubblewrapSandbox
 from tests.sandbox.processes import alive, descendants, runs_a_program, wait_until
 
 if TYPE_CHECKING:
@@ -69,6 +70,20 @@ def test_bubblewrap(driver: subprocess.Popen[str], usable: Callable[[str], None]
         os.kill(child, 0)
     finally:
         os.kill(child, signal.SIGKILL)
+
+
+def test_closing_in_a_child_ends_no_run_of_its_parent() -> None:
+    """Whatever a run has registered may need a lock that another thread of the parent held."""
+    for close_before in (False, True):
+        sandbox, ended = BubblewrapSandbox(), []
+        if close_before:
+            sandbox.close()
+        else:
+            sandbox._closing.on_cancel(lambda ended=ended: ended.append("run"))
+        sandbox.abandon()  # as in a forked child
+        assert sandbox._closed == close_before
+        sandbox.close()
+        assert ended == []
 
 
 FORKS_DURING_A_START = """

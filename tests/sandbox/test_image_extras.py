@@ -78,11 +78,11 @@ def test_a_program_imports_what_was_added(built):
     program = f"""
 import {TINY} as tiny, numpy, openmle_cuda, os, sys
 print(tiny.value, openmle_cuda.torch, os.listdir(os.path.dirname(tiny.__file__) + "/tests"), os.listdir("/tmp"))
-print([os.path.exists(module.__spec__.cached) for module in (tiny, numpy)])
+print([os.path.exists(module.__spec__.cached) for module in (tiny, numpy)], hasattr(sys, "started"))
 """
     execution = sandbox.run(Job(program=program, collect=()))
     sandbox.close()
-    assert execution.stdout.splitlines() == [f"{ANSWER} 1 [] []", "[True, True]"], execution.stderr
+    assert execution.stdout.splitlines() == [f"{ANSWER} 1 [] []", "[True, True] False"], execution.stderr
 
 
 def test_it_is_one_layer_with_a_recipe_of_its_own(built):

@@ -46,6 +46,7 @@ def archive(*entries: tuple[str, bytes, int, str]) -> io.BytesIO:
         "opt/venv/lib/python3.11/site-packages/sklearn/datasets/descr",
         "opt/venv/lib/python3.11/site-packages/numpy/__pycache__/x.pyc",
         "opt/python/lib/python3.11/test/test_os.py",
+        "opt/venv/lib/python3.11/site-packages/stranger.pth",
         "etc/ssl/certs/ca-certificates.crt",
         "root/.cache/pip/x",
     ],
@@ -58,6 +59,7 @@ def test_unwanted(name):
     "name",
     [
         "usr/bin/test",
+        "opt/venv/lib/python3.11/site-packages/torch/weights.pth",
         "opt/bin/test",
         "opt/venv/lib/python3.11/site-packages/numpy/testing/x.py",
         "etc/sslx",

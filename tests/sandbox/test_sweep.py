@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,17 @@ def test_the_folder_itself_is_as_it_was(folder: Path) -> None:
     assert folder.stat().st_mode == 0o40755
 
 
+def test_permissions_that_new_files_are_given_go(folder: Path) -> None:
+    entries = [(1, 0, -1), (2, 7, 12345), (4, 0, -1), (16, 7, -1), (32, 0, -1)]  # tag, permissions, user
+    said = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(folder, "system.posix_acl_default", said)
+    except OSError as error:
+        pytest.skip(f"not on this file system: {error}")
+    assert empty(folder)
+    assert os.listxattr(folder) == []
+
+
 def test_what_cannot_be_removed_is_told(folder: Path) -> None:
     """Two that come to the same name by being moved up: the box is then not used again."""
     (folder / "a" / "inner").mkdir(parents=True)
@@ -101,7 +113,7 @@ def test_a_box_with_processes_that_do_not_end_is_not_used_again(living: list[int
     run = a_run(notices)
     late = threading.Timer(0.2, os.write, (notify, b"7 9 0 0"))
     late.start()
-    run._kill_everything()  # noqa: SLF001  all else of a run needs a real box
+    run._kill_everything()
     late.join()
     run.close()
     os.close(notify)

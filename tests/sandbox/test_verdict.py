@@ -92,10 +92,10 @@ def test_reason_is_the_exception_itself() -> None:
 
 def test_what_lies_on_disk_and_what_it_ran_in() -> None:
     counted = Report(final=final(disk_bytes=(5 << 20) + 100, files=7), artifacts=GOOD)
-    run = judge(JOB, counted, Aftermath(), backend="test", total_seconds=2.0, box="forked", gpus=("GPU-1",))
-    assert (run.disk_mb, run.files, run.box, run.gpus) == (5.0, 7, "forked", ("GPU-1",))
+    run = judge(JOB, counted, Aftermath(), backend="test", total_seconds=2.0)
+    assert (run.disk_mb, run.files) == (5.0, 7)
     run = judge(JOB, Report(final=final(), artifacts=GOOD), Aftermath(), backend="test", total_seconds=2.0)
-    assert (run.disk_mb, run.files, run.box, run.gpus) == (None, None, "fresh", ())
+    assert (run.disk_mb, run.files) == (None, None)
     run = judge(JOB, Report(failure="The box ended."), Aftermath(), backend="test", total_seconds=2.0)
     assert (run.disk_mb, run.files) == (None, None)
 

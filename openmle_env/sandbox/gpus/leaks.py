@@ -87,7 +87,7 @@ def _read(path: Path) -> State | None:
             at=float(found["at"]),
             base_mb=None if base is None else int(base),
             processes=tuple(map(str, found["processes"])),
-            quarantine="".join(letter if letter.isprintable() else "?" for letter in str(found["quarantine"])[:500]),
+            quarantine=places.told(found["quarantine"], 500),
             since=float(found["since"]),
             cleared=tuple(map(str, found["cleared"])),
         )

@@ -161,6 +161,11 @@ def first_line(descriptor: int) -> str:
     return line.decode("utf-8", "replace") if end else ""
 
 
+def told(value: object, most: int) -> str:
+    """A text that another user may have written, as it may be shown; ``most`` characters of it."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(value)[:most])
+
+
 def remove(path: Path) -> None:
     """Remove a file, unless it is another user's, or gone."""
     with contextlib.suppress(OSError):

@@ -236,7 +236,7 @@ def _parse(line: str) -> Record | None:
         for name in ("since", "expires", "seconds"):
             values[name] = _seconds(float(values[name]))
         for name in ("owner", "user", "words"):
-            values[name] = "".join(letter if letter.isprintable() else "?" for letter in str(values[name])[:300])
+            values[name] = places.told(values[name], 300)
         values["checked"] = values["checked"] is True
         return Record(**values)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):

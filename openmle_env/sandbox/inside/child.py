@@ -100,7 +100,7 @@ def _serve(control_fd: int, status_fd: int, missing: list[str]) -> tuple[int, in
             _tell_ended(control)
         if control_fd not in events:
             continue
-        message, descriptors, _, _ = socket.recv_fds(control, 16, 4, socket.MSG_CMSG_CLOEXEC)
+        message, descriptors, _, _ = socket.recv_fds(control, 16, 4)
         if not message:
             os._exit(0)
         if os.fork():
@@ -110,6 +110,7 @@ def _serve(control_fd: int, status_fd: int, missing: list[str]) -> tuple[int, in
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         out, err, status, job = descriptors
+        os.set_inheritable(status, False)  # noqa: FBT003  positional only
         os.dup2(out, 1)
         os.dup2(err, 2)
         for descriptor in (out, err, woken, wake):

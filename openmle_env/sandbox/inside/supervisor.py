@@ -47,7 +47,7 @@ def main() -> NoReturn:
     folders = memory.memory_folders()  # looked up while the modules are imported
     missing = waiting.wait_ready()
     wakeups = Wakeups()
-    box = Box(folders)
+    box = Box(folders, forks=config["forks"])
     users = itertools.cycle(range(*config["users"]) if config["users"] else [None])
     said: dict[str, Any] = {"seconds": round(time.monotonic() - started, 4), "missing": missing}
     while True:
@@ -63,9 +63,11 @@ def main() -> NoReturn:
 class Box:
     """What is the same for all programs that a box serves."""
 
-    def __init__(self, folders: list[str]) -> None:
+    def __init__(self, folders: list[str], *, forks: bool) -> None:
         self.folders = folders
         self.modes = {folder: os.lstat(folder).st_mode for folder in folders}
+        if forks:  # what the modules wrote when they were imported is not a program's to remove
+            sweep.empty(folders, self.modes)
         self.unused = memory.usage_of(folders)
         self.own = os.getuid()
 

@@ -19,10 +19,10 @@ def empty(folders: list[str], modes: dict[str, int]) -> bool:
     for folder in folders:
         try:
             _empty(folder)
-            if os.lstat(folder).st_mode != modes[folder]:
-                os.chmod(folder, stat.S_IMODE(modes[folder]))
             for name in _attributes(folder):
                 os.removexattr(folder, name)
+            if os.lstat(folder).st_mode != modes[folder]:
+                os.chmod(folder, stat.S_IMODE(modes[folder]))
             if os.listdir(folder) or os.lstat(folder).st_mode != modes[folder]:
                 return False
         except OSError:
@@ -31,9 +31,9 @@ def empty(folders: list[str], modes: dict[str, int]) -> bool:
 
 
 def _attributes(folder: str) -> list[str]:
-    """Extended attributes that a program can have set."""
+    """Extended attributes that a program can have set: among them permissions, also those that new files are given."""
     try:
-        return [name for name in os.listxattr(folder) if name.startswith("user.")]
+        return [name for name in os.listxattr(folder) if name.startswith(("user.", "system.posix_acl_"))]
     except OSError as error:
         if error.errno in (errno.ENOTSUP, errno.EACCES):
             return []

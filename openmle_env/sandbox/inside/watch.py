@@ -284,8 +284,10 @@ class Run:
 
     def _exceeded(self) -> str:
         sockets = memory.bytes_in_sockets()
-        if sockets > self.socket_bytes or self._locks_exceeded():  # what no control group counts
+        if sockets > self.socket_bytes:  # what no control group counts
             return "memory"
+        if self._locks_exceeded():  # nor this
+            return "locks"
         files, size = memory.usage_of(self.folders)
         if self.memory_bytes is not None and self._memory_exceeded(self.memory_bytes, size, sockets):
             return "memory"
