@@ -26,6 +26,9 @@ DONE, FAILED, WRONG_USE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
 SIGN_OF_LIFE_SECONDS = 10.0
 """How long nothing may be said while something runs and no bar is shown."""
 
+_BETWEEN = "   "
+"""What stands between two columns of a table."""
+
 AsJson = Annotated[
     bool, typer.Option("--json", metavar="", help="Print one JSON document on stdout, and nothing else there.")
 ]
@@ -70,11 +73,30 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
     made = Table(
         title=Text(printable(title)) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
     )
-    for name in columns:
-        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
-    console().print(made)
+    shown = console()
+    cells = [[printable(cell) for cell in row] for row in rows]
+    for name, width in zip(columns, _widths([columns, *cells], shown.width), strict=True):
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold", width=width)
+    for row in cells:
+        made.add_row(*(Text(cell) for cell in row))
+    shown.print(made)
+
+
+def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns side by side: as much as they need, else no word is broken as long as that fits.
+
+    So names can be copied from a table that is narrower than its text.
+    """
+    columns = [[cell for cell in column if cell] for column in zip(*rows, strict=True)]
+    most = [max((len(line) for cell in column for line in cell.splitlines()), default=0) for column in columns]
+    widths = [max((len(word) for cell in column for word in cell.split()), default=0) for column in columns]
+    room -= len(_BETWEEN) * (len(columns) - 1) + 2
+    while sum(widths) > max(room, len(widths)):
+        widths[widths.index(max(widths))] -= 1
+    while sum(widths) < min(room, sum(most)):  # the next one to whoever wraps the most
+        wanting = [place for place in range(len(widths)) if widths[place] < most[place]]
+        widths[max(wanting, key=lambda place: most[place] / max(1, widths[place]))] += 1
+    return [max(1, width) for width in widths]
 
 
 @contextlib.contextmanager

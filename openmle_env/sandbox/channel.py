@@ -22,6 +22,8 @@ MAX_NAME = 4096
 """The longest name or description of a file, in characters."""
 MAX_OPEN_FILES = 1 << 18
 """Descriptors of all processes of a box."""
+MAX_LOCKS = 2_000
+"""Locks on files that a box may hold: some hundred KiB of the kernel's memory, which no limit counts."""
 _HEAD = struct.Struct(">cI")
 
 
@@ -174,6 +176,7 @@ def encode_job(job: Job, *, watch_memory: bool, processes: int | None) -> bytes:
         "memory_bytes": int(limits.memory_mb * MIB) if watch_memory else None,
         "socket_bytes": int(limits.memory_mb * MIB),
         "files": int(limits.inodes),
+        "locks": MAX_LOCKS,
         "collect": list(job.collect),
         "artifact_bytes": int(limits.artifact_mb * MIB),
         "artifact_files": MAX_FILES,

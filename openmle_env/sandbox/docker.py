@@ -50,6 +50,8 @@ _SPARE_SECONDS = 300.0
 """How long after its last possible use a container counts as left behind."""
 _CLOSE_SECONDS = 15
 """How long removing a container may take."""
+_LEAVE_SECONDS = 3
+"""How long a container may take to be gone by itself."""
 _STDERR_BYTES = 1 << 16
 """What is kept of the supervisor's own stderr, for a box that does not become ready."""
 
@@ -106,7 +108,8 @@ class DockerSandbox(BoxSandbox):
     @property
     def identity(self) -> tuple[object, ...]:
         """See `BoxSandbox.identity`."""
-        return (*super().identity, self.image, self.runtime, os.environ.get("DOCKER_HOST"))
+        where = os.environ.get("DOCKER_HOST"), os.environ.get("DOCKER_CONTEXT")
+        return (*super().identity, self._asked, self.image, self.runtime, *where)
 
     def check_inputs(self, job: Job) -> None:
         """See `BoxSandbox.check_inputs`."""
@@ -389,13 +392,17 @@ def _folders(limits: Limits, user: int | None) -> dict[str, str]:
 
 
 def _remove(client: DockerClient, identity: str) -> None:
-    """Remove a container and wait until it is gone.
+    """See a container gone: it ends with its stream, and its engine removes what has ended; if not soon, by force.
+
+    Both at once have brought an engine to a halt, when many containers ended together.
 
     Raises:
         SandboxUnavailableError: The engine did not do it in time.
     """
     import docker.errors  # an extra, and slow to import
 
+    with contextlib.suppress(SandboxUnavailableError), engine.calling("remove a container"):
+        client.api.wait(identity, timeout=_LEAVE_SECONDS, condition="removed")
     deadline = time.monotonic() + _CLOSE_SECONDS
     while True:
         with engine.calling(f"remove the container {identity[:12]}"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.printable import printable
-from openmle_env.sandbox.inside.watch import MAX_LOCKS
+from openmle_env.sandbox.channel import MAX_LOCKS
 from openmle_env.types import (
     MAX_PROGRAM_CHARACTERS,
     MIB,

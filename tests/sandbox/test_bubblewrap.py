@@ -588,6 +588,17 @@ def test_locks_of_other_boxes_are_not_counted(tmp_path: Path) -> None:
         assert memory.more_locks_than(100)
 
 
+def test_very_many_locks_end_the_program(sandbox: BubblewrapSandbox) -> None:
+    """No process shares its open files: locks of one that has ended would be kept, and not be shown."""
+    take = "for place in range(3000):\n    fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * place)\n"
+    program = f"import fcntl, time\nfile = open('/tmp/locked', 'w')\n{take}time.sleep(60)\n"
+    run = sandbox.run(Job(program=program, collect=()))
+    assert run.reason == "The program held more than 2,000 locks on files."
+    shares = "import ctypes, platform\nnumber = {'x86_64': 56, 'aarch64': 220}[platform.machine()]\n"
+    shares += "assert ctypes.CDLL(None, use_errno=True).syscall(number, 0x400 | 17, 0, 0, 0, 0) == -1\n"
+    assert sandbox.run(Job(program=shares, collect=())).status is ResultStatus.SUCCESS
+
+
 @pytest.mark.parametrize("warm", ["single", "forked"])
 def test_sandboxes_that_share_a_pool_end_one_by_one(warm: Warm) -> None:
     job = Job(program="pass", collect=(), modules=(), session="of the first")

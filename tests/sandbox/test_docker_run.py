@@ -127,7 +127,7 @@ def test_a_box_is_configured_as_the_job_says(docker_sandbox):
     assert (host["Memory"], host["MemorySwap"]) == (300 << 20, 300 << 20)
     assert (host["CpuQuota"], host["CpuPeriod"], host["PidsLimit"]) == (150_000, 100_000, 51)
     assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"core": 0, "memlock": 65536}
-    assert sorted(host["Tmpfs"]) == ["/dev/shm", "/output", "/tmp", "/work"]  # noqa: S108  the box's own
+    assert sorted(host["Tmpfs"]) == ["/dev/pts", "/dev/shm", "/output", "/tmp", "/work"]  # noqa: S108  the box's own
     assert f"size={7 << 20},nr_inodes=99" in host["Tmpfs"]["/work"]
     assert (host["LogConfig"]["Type"], host["AutoRemove"]) == ("none", True)
     user, group = map(int, config["User"].split(":"))

@@ -97,7 +97,7 @@ def a_run(notices: int) -> watch.Run:
     waiting: Any = SimpleNamespace(spare=5, notices=notices)
     waiting.read_notice = lambda: Ended(*map(int, os.read(notices, 64).split()))
     program = Program(7, *(os.open(os.devnull, os.O_RDONLY) for _ in range(3)))
-    job = {"memory_bytes": 1, "socket_bytes": 1, "files": 1, "log_bytes": 1}
+    job = {"memory_bytes": 1, "socket_bytes": 1, "files": 1, "locks": 1, "log_bytes": 1}
     return watch.Run(program, job, [], waiting, None)
 
 

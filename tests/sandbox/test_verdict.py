@@ -63,6 +63,11 @@ def test_success() -> None:
             "The program used more than its limit of 512 MiB of memory.",
         ),
         (
+            {"end": "locks", "exit_code": -9},
+            ResultStatus.CODE_EXECUTION_ERROR,
+            "The program held more than 2,000 locks on files.",
+        ),
+        (
             {"end": "files", "exit_code": -9},
             ResultStatus.CODE_EXECUTION_ERROR,
             "The program made more files than its limit of 20,000 in one folder.",

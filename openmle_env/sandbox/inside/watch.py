@@ -19,8 +19,6 @@ from .processes import Ended, Program, Waiting, others
 WATCH_SECONDS = 0.025
 LOCKS_SECONDS = 0.5
 """How long after its start, and how often, a program's locks are counted: each look waits some ms for the kernel."""
-MAX_LOCKS = 2_000
-"""Locks on files that a box may hold: some MiB of the kernel's memory."""
 END_SECONDS = 5.0
 """How long killing may take, and how long pipes that somebody else still holds are drained."""
 
@@ -81,6 +79,7 @@ class Run:
         self.memory_bytes: int | None = job["memory_bytes"]
         self.socket_bytes: int = job["socket_bytes"]
         self.files: int = job["files"]
+        self.locks: int = job["locks"]
         if self.memory_bytes is None:  # what was mounted with a number of files needs no watch
             folders = [folder for folder in folders if os.statvfs(folder).f_files > self.files]
         self.folders = folders
@@ -296,7 +295,7 @@ class Run:
     def _locks_exceeded(self) -> bool:
         if time.monotonic() < self._count_locks:
             return False
-        exceeded = memory.more_locks_than(MAX_LOCKS)
+        exceeded = memory.more_locks_than(self.locks)
         self._count_locks = time.monotonic() + LOCKS_SECONDS
         return exceeded
 
