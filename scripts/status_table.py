@@ -16,7 +16,7 @@ def main() -> int:
     backends = [report.name for report in select.survey() if report.usable]
     columns = []
     for name in backends:
-        sandbox = select.create(name)
+        sandbox = select.create(name, warm="off")  # the next box would be waited for: few of these programs import much
         try:
             columns.append(list(statuses.play(sandbox)))
         finally:

@@ -39,6 +39,7 @@ _UNREACHABLE = (
     r"newconnectionerror|connection (broken|refused|reset|timed)|name resol|max retries|proxyerror|read timed out"
 )
 _BUILDERS = re.compile(r"(Step \d+/\d+ :| ---> |Removing intermediate container)")
+_MOST_OF_CERTIFICATES = 4 << 20
 _TAIL_LINES = 12
 _TAIL_CHARACTERS = 1500
 
@@ -66,10 +67,13 @@ class Source:
             raise UsageError(f"The folder {str(self.wheels)!r}, which --wheels names, holds no file '*.whl'.")
         if self.certificates is not None:
             try:
-                text = self.certificates.read_bytes()
+                with self.certificates.open("rb") as file:
+                    text = file.read(_MOST_OF_CERTIFICATES + 1)
             except OSError as error:
                 why = error.strerror or str(error)
                 raise UsageError(f"The certificates {str(self.certificates)!r} cannot be read: {why}.") from None
+            if len(text) > _MOST_OF_CERTIFICATES:
+                raise UsageError(f"The certificates {str(self.certificates)!r} are larger than 4 MiB.")
             if b"-----BEGIN CERTIFICATE-----" not in text:
                 raise UsageError(
                     f"The file {str(self.certificates)!r} holds no certificate: '-----BEGIN CERTIFICATE-----' is not "

@@ -249,8 +249,8 @@ class Pool:
                 line.promised.discard(session)
             if session in self._using:
                 self._ended.add(session)
-        if waiting is not None:
-            self._retire(waiting)
+            if waiting is not None:
+                self._retire(waiting)
 
     def _line(self, key: _Key, job: Job) -> _Line:
         line = self._lines.get(key)
@@ -311,7 +311,7 @@ class Pool:
     # --- giving up ----------------------------------------------------------------------------------------------------
 
     def _retire(self, waiting: Waiting) -> None:
-        """Give a box up in the background; `close` waits for it."""
+        """Give a box up in the background. Where it was taken out of the pool under the lock, `close` waits for it."""
         with self._changed:
             self._leaving += 1
         try:
@@ -342,9 +342,8 @@ class Pool:
                 self._changed.wait(self._until_next())
                 if self._closed.cancelled:
                     return
-                expired = self._expired(time.monotonic() - IDLE_SECONDS)
-            for waiting in expired:
-                self._retire(waiting)
+                for waiting in self._expired(time.monotonic() - IDLE_SECONDS):
+                    self._retire(waiting)
 
     def _until_next(self) -> float | None:
         """Seconds until a box has waited too long; None where none waits."""

@@ -52,6 +52,7 @@ def test_the_last_lines_are_pips_own():
     [
         (Source(wheels=Path("/no/such")), "no folder"),
         (Source(certificates=Path("/no/such")), "cannot be read"),
+        (Source(certificates=Path("/dev/zero")), "larger than 4 MiB"),
         (Source(indexes=("pypi",)), "no address"),
         (Source(indexes=("file:///x",)), "no address"),
         (Source(indexes=("ftp://me:secret@x/y",)), r"'ftp://\.\.\.@x/y' is no address"),

@@ -106,7 +106,7 @@ def write(folder: Path, state: State) -> None:
     newest = read(folder).get(state.uuid, State(uuid=state.uuid))
     state = replace(state, at=max(time.time(), newest.at + 1e-3))  # also where the clock was set back
     path = folder / f"{PREFIX}{quote(state.uuid, safe='')}.{os.getuid()}.json"
-    new = folder / f".new-{secrets.token_hex(8)}"
+    new = folder / f"{places.NEW}{secrets.token_hex(8)}"
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:

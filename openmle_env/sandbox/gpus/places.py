@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 NAME = "openmle-gpus"
 PARENTS = (Path("/run/lock"), Path("/tmp"))  # noqa: S108  guarded: see above
+NEW = ".new-"
+"""Begins the name of a file that is being written, with the folder locked, and gets its name when it is whole."""
 LOCK_SECONDS = 60.0
 """How long the folder may be locked by others; nobody needs it for more than milliseconds."""
 _OPEN = 0o1777

@@ -102,7 +102,7 @@ class Request:
         self.record = record
         identity = f"{os.getpid()}-{secrets.token_hex(8)}"
         self.path = folder / f"{PREFIX}{identity}.json"
-        new = folder / f".new-{identity}"
+        new = folder / f"{places.NEW}{identity}"
         self._descriptor = -1
         with no_fork, _explained(folder):
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -176,6 +176,8 @@ def place(folder: Path, record: Record) -> Request:
     Raises:
         SandboxUnavailableError: Its file cannot be written.
     """
+    for path in folder.glob(f"{places.NEW}*"):  # nobody writes one now: its process was killed
+        places.remove(path)
     tickets = [entry.record.ticket for entry in read(folder) if entry.alive and entry.record]
     return Request(folder, replace(record, ticket=max(tickets, default=0) + 1))
 

@@ -377,6 +377,13 @@ def test_a_time_that_is_none_is_no_record(folder, since):
         survey()
 
 
+def test_what_a_process_left_that_was_killed_while_it_wrote_is_removed(folder):
+    places.prepare(folder)
+    (folder / f"{places.NEW}1").write_text("half")
+    take(1, seconds=LONG).release()
+    assert not list(folder.glob(f"{places.NEW}*"))
+
+
 def test_a_full_disk(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
