@@ -248,8 +248,8 @@ class Execution:
     """From the call of ``run`` to its return, by the host's clock: making and removing the box included."""
     cpu_seconds: float | None = None
     peak_memory_mb: float | None = None
-    """The most memory in MiB at a time, as the control group counts it. Where nobody counts it, or the box of the session
-    has served a hungrier program and its kernel cannot begin anew: the most of a single process."""
+    """The most memory in MiB at a time, as the control group counts it. Where nobody counts it, or the box of the
+    session has served a hungrier program and its kernel cannot begin anew: the most of a single process."""
     oom_kills: int = 0
     """Kills counted by the cgroup, or by the memory watch where there is no cgroup."""
     processes_killed: int = 0

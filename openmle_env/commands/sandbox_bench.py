@@ -46,7 +46,10 @@ def bench(
     ] = "",
     rounds: Annotated[int, typer.Option(metavar="N", min=1, help="Turns of each way.")] = 10,
     seconds: Annotated[
-        float, typer.Option(metavar="S", min=0, help="How long rates are measured, for each way; 0 for not at all.")
+        float,
+        typer.Option(
+            metavar="S", min=0, max=86_400, help="How long rates are measured, for each way; 0 for not at all."
+        ),
     ] = 30.0,
     ways: Annotated[
         str, typer.Option(metavar="A,B", help="Of bare, fresh, single, forked, step and memory; all if left out.")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openmle_env import settings
 from openmle_env.errors import OpenMLEError, SandboxUnavailableError, unknown_name
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def create(name: str = "auto", *, image: str | None = None, warm: Warm | None = 
     """
     if name == "auto":
         reports = [docker_report(image)]
+        if not reports[0].usable and settings.load().runtime:  # whoever asked for it wants no other isolation
+            raise SandboxUnavailableError(f"OPENMLE_RUNTIME is set, which needs Docker. {_sentence(reports[0])}")
         if not reports[0].usable:
             reports.append(bubblewrap_report())
         if not reports[-1].usable:

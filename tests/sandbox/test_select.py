@@ -35,6 +35,14 @@ def test_auto_prefers_docker(machine: dict[str, bool]) -> None:
     assert select.create() == "bubblewrap None"
 
 
+def test_who_asks_for_a_runtime_gets_no_other_isolation(machine: dict[str, bool], monkeypatch) -> None:
+    monkeypatch.setenv("OPENMLE_RUNTIME", "runsc")
+    machine["docker"] = False
+    with pytest.raises(SandboxUnavailableError, match=r"OPENMLE_RUNTIME is set.* docker was looked at\. Do this\."):
+        select.create()
+    assert select.create("bubblewrap") == "bubblewrap None"
+
+
 def test_no_backend_names_every_remedy(machine: dict[str, bool]) -> None:
     machine.update(docker=False, bubblewrap=False)
     with pytest.raises(SandboxUnavailableError, match=r"docker was looked at. Do this.\nbubblewrap: bubblewrap was"):
