@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.types import TaskSpec
 
-_WITHOUT = "To play it without: limits={'gpus': 0}."
+_WITHOUT = "To play it without, in Python: limits={'gpus': 0}."
 
 
 def need_gpus(task: TaskSpec, sandbox: Sandbox) -> None:
@@ -29,7 +29,9 @@ def need_gpus(task: TaskSpec, sandbox: Sandbox) -> None:
         return
     wanted = f"Each program of {task.slug!r} gets {count} GPU{'' if count == 1 else 's'}"
     if not sandbox.gives_gpus:
-        raise SandboxUnavailableError(f"{wanted}, and {sandbox.name} has none to give. Use docker. {_WITHOUT}")
+        raise SandboxUnavailableError(
+            f"{wanted}, and {sandbox.name} has none to give. Use Docker: sandbox='docker', --sandbox docker. {_WITHOUT}"
+        )
     from openmle_env.sandbox.gpus import devices  # asks the driver
 
     try:

@@ -168,10 +168,12 @@ class Limits:
         for item in fields(self):
             value = getattr(self, item.name)
             least, most = _BOUNDS.get(item.name, (1, 1e9))
+            wanted = "a whole number from 0 to 64" if item.name == "gpus" else f"from {least:,} to {most:,.0f}"
             if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < 1e9 or least == 0):
-                raise UsageError(f"Limit {item.name}={value!r} must be a positive number below 1e9.")
+                wanted = wanted if item.name == "gpus" else "a positive number below 1e9"
+                raise UsageError(f"Limit {item.name}={value!r} must be {wanted}.")
             if not least <= value <= most or (item.name == "gpus" and value != int(value)):
-                raise UsageError(f"Limit {item.name}={value!r} must be from {least:,} to {most:,.0f}.")
+                raise UsageError(f"Limit {item.name}={value!r} must be {wanted}.")
 
 
 _BOUNDS: dict[str, tuple[float, float]] = {

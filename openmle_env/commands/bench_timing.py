@@ -86,7 +86,8 @@ def in_turn(ways: Iterable[Way], rounds: int, report: Callable[[str, float], Non
     turns: dict[str, list[Turn]] = {way.key: [] for way in ways}
     for number in range(rounds + 1):
         for place, way in enumerate(ways):
-            report(f"round {number} of {rounds}: {way.title}", (number + place / len(ways)) / (rounds + 1))
+            turning = f"round {number} of {rounds}" if number else "first round, not counted"
+            report(f"{turning}: {way.title}", (number + place / len(ways)) / (rounds + 1))
             turn = way.turn(0)
             if number:
                 turns[way.key].append(turn)

@@ -176,6 +176,11 @@ def unwritable(folder: Path) -> str:
     return ""
 
 
+def short_id(kind: str, name: str) -> str:
+    """What a table says for a leftover: a number as short as Docker writes it, any other name whole."""
+    return name.removeprefix("sha256:")[:12] if kind == "container" or name.startswith("sha256:") else name
+
+
 def metric_name(name: str) -> str:
     """A metric as people call it."""
     return "its own metric" if name == "pack" else name

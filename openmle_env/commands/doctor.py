@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openmle_env import settings
-from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, emit, say, table, tell
+from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, emit, say, short_id, table, tell
 
 if TYPE_CHECKING:
     from openmle_env.commands.doctor_report import Engine, Report
@@ -43,7 +43,7 @@ def doctor(*, as_json: AsJson = False) -> int:
     table("Versions", ("of", "version"), versions)
     table("Folders", ("for", "folder", "free", ""), _folders(report), right=("free",))
     if report.leftovers.found:
-        rows = [[item.kind, item.id, item.reason] for item in report.leftovers.found]
+        rows = [[item.kind, short_id(item.kind, item.id), item.reason] for item in report.leftovers.found]
         table("Left behind; 'openmle sandbox prune' removes it", ("what", "which", "why"), rows)
     _conclude(report)
     return code

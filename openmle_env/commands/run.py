@@ -108,7 +108,7 @@ def _check_runs(folder: Path) -> None:
     if not reason:
         return
     message = f"The episode cannot be recorded in {folder}: {reason}. Name a folder with --runs or OPENMLE_RUNS."
-    is_wrong_use = any(place.exists() and not place.is_dir() for place in (folder, *folder.parents))
+    is_wrong_use = reason.endswith("is not a folder")
     raise (UsageError if is_wrong_use else InfrastructureError)(message)
 
 

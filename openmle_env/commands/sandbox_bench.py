@@ -56,7 +56,10 @@ def bench(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Time a small program in every kind of box against the same program run by hand, in turn."""
+    """Time a small program in every kind of box against the same program run by hand, in turn.
+
+    All of it takes about 4 minutes for each sandbox; --rounds 3 --seconds 0 takes less than one.
+    """
     kinds = chosen(ways)
     backends = usable(sandbox)
     with progress("measuring") as report:
@@ -172,6 +175,7 @@ def show(found: Measurement, shown: Show) -> None:
     title = f"Medians of {found.rounds}"
     if found.seconds:
         title += f"; per minute: {found.workers} side by side for {found.seconds:g} s"
-    shown(title, HEADS, rows(found.figures))
+    if found.figures:
+        shown(title, HEADS, rows(found.figures))
     if found.targets:
         shown("Targets", TARGET_HEADS, target_rows(found.targets))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, emit, say, table, tell
+from openmle_env.commands.console import DONE, INFRASTRUCTURE, AsJson, emit, say, short_id, table, tell
 
 
 def prune(
@@ -32,7 +32,7 @@ def prune(
         return code
     if found.found:
         verb = {True: "removed", False: "would be removed" if dry_run else "in use, or not yours to remove"}
-        rows = [[item.kind, item.id, item.reason, verb[item in gone]] for item in found.found]
+        rows = [[item.kind, short_id(item.kind, item.id), item.reason, verb[item in gone]] for item in found.found]
         table("", ("what", "which", "why", "done"), rows)
     else:
         tell("Nothing is left that nobody needs.")

@@ -65,7 +65,7 @@ def test_a_waiting_box_has_imported_the_modules_unless_another_list_is_stated():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("hardware: {gpus: 65}", ["line 1: hardware.gpus", "gpus=65 must be from 0 to 64"]),
+        ("hardware: {gpus: 65}", ["line 1: hardware.gpus", "gpus=65 must be a whole number from 0 to 64"]),
         ("hardware: {gpus: -1}", ["line 1: hardware.gpus", "0"]),
         ("limits: {gpus: 0.5}", ["line 1: limits", "gpus=0.5"]),
         ("warm: [numpy, scikit-learn]", ["line 1: warm[1] 'scikit-learn'", "name of a Python module"]),
