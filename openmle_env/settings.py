@@ -52,16 +52,21 @@ def load() -> Settings:
         runs=whole_path(values.get("runs", "openmle_runs"), remedy="Set OPENMLE_RUNS to a whole path."),
         sandbox=values.get("sandbox", "auto"),
         image=values.get("image", ""),
-        warm=_warm(values.get("warm", "single")),
+        warm=checked_warm(values.get("warm", "single"), "Correct OPENMLE_WARM."),
         runtime=values.get("runtime", ""),
         gpus=values.get("gpus", "all"),
         gpu_sharing=_count("gpu_sharing", values.get("gpu_sharing", "1")),
     )
 
 
-def _warm(value: str) -> Warm:
+def checked_warm(value: object, hint: str = "") -> Warm:
+    """The value, if it is a `openmle_env.types.Warm`.
+
+    Raises:
+        UnknownNameError: It is not.
+    """
     if value not in get_args(Warm):
-        raise unknown_name("way to run programs", value, get_args(Warm), hint="Correct OPENMLE_WARM.")
+        raise unknown_name("way to run programs", str(value), get_args(Warm), hint=hint)
     return cast("Warm", value)
 
 

@@ -56,6 +56,8 @@ def _conclude(report: Report) -> None:
         say(f"openmle: No sandbox is usable, so no program can be run. {report.trouble}")
     if report.gpu_trouble and report.expects_gpus:
         say(f"openmle: {report.gpu_trouble}")
+    elif not report.gpus:
+        tell(report.gpu_trouble or "No GPU is to be lent (OPENMLE_GPUS).")
     if report.engine and _is_low(report.engine):
         say(
             f"openmle: Only {report.engine.free_mb} MiB are free in {report.engine.facts.storage}, where the engine "

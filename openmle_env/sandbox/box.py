@@ -136,7 +136,7 @@ class BoxSandbox(ABC):
     """Whether its boxes can be given devices."""
 
     def __init__(self, warm: Warm | None = None) -> None:
-        self.warm: Warm = warm or settings.load().warm
+        self.warm: Warm = settings.load().warm if warm is None else settings.checked_warm(warm)
         self._lock = threading.Condition()
         self._boxes: set[Box] = set()
         self._closing = CancelToken()

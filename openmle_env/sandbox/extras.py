@@ -85,7 +85,9 @@ def ensure(
     report = progress or (lambda _text, _fraction: None)
     source.check()
     target = folder(requirements)
-    if not force and (target / MARKER).is_file():
+    with _space(target):
+        there = not force and (target / MARKER).is_file()
+    if there:
         report("done", 1.0)
         return target
     with _space(target), scratch.folder() as made:

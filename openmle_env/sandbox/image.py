@@ -65,11 +65,15 @@ def for_gpus(requirements: Requirements = NONE) -> Requirements:
 
 def advice(name: str, requirements: Requirements = NONE) -> str:
     """What to do where the engine lacks this image."""
-    extra = " --requirements FILE" if requirements.lines else ""
-    own = name.startswith(f"{REPOSITORY}:")
-    return (
-        f"Build it: {COMMAND}{extra}" if own else f"Build it: {COMMAND}{extra} --name {name}, or unset OPENMLE_IMAGE."
-    )
+    extra, packages = "", ""
+    if requirements.lines:
+        extra, packages = (
+            " --requirements FILE",
+            f" with its extra packages ({', '.join(requirements.lines)})",
+        )
+    if name.startswith(f"{REPOSITORY}:"):
+        return f"Build it{packages}: {COMMAND}{extra}"
+    return f"Build it{packages}: {COMMAND}{extra} --name {name}, or unset OPENMLE_IMAGE."
 
 
 def exists(name: str | None = None, *, requirements: Requirements = NONE) -> bool:

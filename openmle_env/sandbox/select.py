@@ -47,8 +47,9 @@ def create(name: str = "auto", *, image: str | None = None, warm: Warm | None = 
     """
     if name == "auto":
         reports = [docker_report(image)]
-        if not reports[0].usable and settings.load().runtime:  # whoever asked for it wants no other isolation
-            raise SandboxUnavailableError(f"OPENMLE_RUNTIME is set, which needs Docker. {_sentence(reports[0])}")
+        asked = _asked_of_docker()
+        if asked and not reports[0].usable:  # whoever asked for it wants no other isolation or libraries
+            raise SandboxUnavailableError(f"{asked} is set, which needs Docker. {_sentence(reports[0])}")
         if not reports[0].usable:
             reports.append(bubblewrap_report())
         if not reports[-1].usable:
@@ -61,6 +62,12 @@ def create(name: str = "auto", *, image: str | None = None, warm: Warm | None = 
         if not report.usable:
             raise SandboxUnavailableError(_sentence(report))
     return _make(name, image, warm)
+
+
+def _asked_of_docker() -> str:
+    """The setting that only Docker can heed, where one is given."""
+    given = settings.load()
+    return "OPENMLE_RUNTIME" if given.runtime else "OPENMLE_IMAGE" if given.image else ""
 
 
 def survey() -> list[BackendReport]:

@@ -35,12 +35,19 @@ def test_auto_prefers_docker(machine: dict[str, bool]) -> None:
     assert select.create() == "bubblewrap None"
 
 
-def test_who_asks_for_a_runtime_gets_no_other_isolation(machine: dict[str, bool], monkeypatch) -> None:
-    monkeypatch.setenv("OPENMLE_RUNTIME", "runsc")
+@pytest.mark.parametrize("setting", ["OPENMLE_RUNTIME", "OPENMLE_IMAGE"])
+def test_who_asks_for_what_docker_has_gets_nothing_else(machine: dict[str, bool], monkeypatch, setting: str) -> None:
+    monkeypatch.setenv(setting, "mine")
     machine["docker"] = False
-    with pytest.raises(SandboxUnavailableError, match=r"OPENMLE_RUNTIME is set.* docker was looked at\. Do this\."):
+    with pytest.raises(SandboxUnavailableError, match=rf"{setting} is set.* docker was looked at\. Do this\."):
         select.create()
     assert select.create("bubblewrap") == "bubblewrap None"
+
+
+@pytest.mark.parametrize("value", ["on", "", True])
+def test_a_way_that_does_not_exist(value: object) -> None:
+    with pytest.raises(UnknownNameError, match="Known: forked, off, single"):
+        select.create("bubblewrap", warm=value)  # type: ignore[arg-type]  # that is the test
 
 
 def test_no_backend_names_every_remedy(machine: dict[str, bool]) -> None:

@@ -68,9 +68,7 @@ def run(*arguments: str) -> str:
     """
     program = shutil.which(PROGRAM)
     if program is None:
-        raise SandboxUnavailableError(
-            f"No GPU can be lent: there is no {PROGRAM} on PATH. Install the NVIDIA driver, or ask for no GPU (gpus=0)."
-        )
+        raise SandboxUnavailableError(f"No GPU can be lent: there is no {PROGRAM} on PATH. Install the NVIDIA driver.")
     try:
         process = subprocess.Popen(
             [program, *arguments],
