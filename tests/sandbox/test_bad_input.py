@@ -312,7 +312,6 @@ class OldEngine(BaseHTTPRequestHandler):
 @pytest.fixture
 def old_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was asked of it."""
-    pytest.importorskip("docker")
     handler = type("Asked", (OldEngine,), {"asked": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -12,6 +12,7 @@ import tarfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from docker import DockerClient
@@ -34,6 +35,10 @@ from openmle_env.sandbox import (
 from openmle_env.sandbox.docker import DockerSandbox
 from openmle_env.types import Job
 from tests.sandbox.wheels import ANSWER, TINY, make_tiny, make_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
 
 pytestmark = pytest.mark.docker
 
@@ -138,7 +143,7 @@ def test_packages_that_cannot_be_had_leave_nothing(docker_image, given):
         assert not client.api.images(filters=own, all=True, quiet=True)
 
 
-def command_line(buildkit: str) -> str:
+def command_line(buildkit: str, unavailable: Callable[[str], NoReturn]) -> str:
     """A docker command with this builder: from version 23 on, BuildKit is a plugin that may be missing."""
     found = [Path(folder, "docker") for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     for path in [str(path) for path in found if os.access(path, os.X_OK)]:
@@ -147,12 +152,12 @@ def command_line(buildkit: str) -> str:
         plugin = subprocess.run([path, "buildx", "version"], capture_output=True, check=False).returncode == 0
         if buildkit == "0" or plugin or (old and int(old[1]) < 23):
             return path
-    return pytest.skip("there is no docker command with this builder")
+    return unavailable("there is no docker command with this builder")
 
 
 @pytest.mark.parametrize("buildkit", ["0", "1"])
-def test_the_dockerfile_works_with_both_builders(docker_image, given, tmp_path, buildkit):
-    docker = command_line(buildkit)
+def test_the_dockerfile_works_with_both_builders(docker_image, given, tmp_path, buildkit, unavailable):
+    docker = command_line(buildkit, unavailable)
     with (tmp_path / "context.tar").open("w+b") as file:
         wanted = requirements.read(given / "requirements.txt")
         image_install.context(file, wanted, pip.Source(wheels=given / "wheels"))

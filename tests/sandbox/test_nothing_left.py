@@ -209,10 +209,10 @@ MIXED: tuple[tuple[str, ResultStatus], ...] = (
 """Programs and how they end; the last one is cancelled before, or in the middle of, its run."""
 SMALL = Limits(memory_mb=64, wall_seconds=1, work_mb=1, output_mb=1, shm_mb=1, inodes=200, processes=16)
 PROGRAMS = {
-    ("docker", "single"): 32,
-    ("docker", "off"): 28,
-    ("bubblewrap", "single"): 56,
-    ("bubblewrap", "off"): 28,
+    ("docker", "single"): 16,
+    ("docker", "off"): 16,
+    ("bubblewrap", "single"): 24,
+    ("bubblewrap", "off"): 16,
 }
 """Where each program takes a box of its own, fewer than 200: all kinds of ends, and no more time than that needs."""
 THREADS = 4

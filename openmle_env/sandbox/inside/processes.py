@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .frames import give_up
@@ -179,6 +180,7 @@ def _spawn(config: dict[str, Any], arguments: tuple[str, ...], *, keep: tuple[in
             (os.POSIX_SPAWN_DUP2, err, 2),
         ],
         setsid=True,
+        setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},  # what the box's owner ignores is its own
     )
 
 

@@ -34,7 +34,7 @@ def test_the_first_place_that_is_open_to_all_counts_and_not_to_oneself_only(tmp_
 
 
 @pytest.mark.parametrize("kind", ["link", "file", "closed", "removable"])
-def test_another_thing_in_its_place_is_refused(folder, tmp_path, kind):
+def test_another_thing_in_its_place_is_refused(folder, tmp_path, kind, unavailable):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     elsewhere.chmod(0o1777)
@@ -47,7 +47,7 @@ def test_another_thing_in_its_place_is_refused(folder, tmp_path, kind):
         folder.mkdir()
         folder.chmod(0o755 if kind == "closed" else 0o777)  # not sticky: others could remove one's files
         if os.getuid() != 0:
-            pytest.skip("only root can make a folder of another user")
+            unavailable("only root can make a folder of another user")
         os.chown(folder, 1, 1)
     with pytest.raises(SandboxUnavailableError, match="sudo rm -r"):
         places.prepare()
