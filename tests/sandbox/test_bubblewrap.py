@@ -520,7 +520,8 @@ def test_a_supervisor_that_does_not_answer(confined: bool, monkeypatch: pytest.M
     run = sandbox.run(Job(program=FOREVER), cancel=cancel)
     thread.join()
     assert run.status is ResultStatus.CANCELLED
-    assert run.notes == (() if confined and "memory" in _controllers() else (bubblewrap.WATCHED,))
+    # Where the box was stopped before it was ready, nothing ran that could have been confined.
+    assert run.notes in ((), () if confined and "memory" in _controllers() else (bubblewrap.WATCHED,))
     assert run.total_seconds < 30
     assert len(processes) >= 4
     assert not alive(processes)

@@ -49,22 +49,27 @@ def proportional_bytes(pid: str) -> tuple[int, int]:
     return (sizes[b"Pss:"] - shared if b"Pss:" in sizes else resident_bytes(pid)), shared
 
 
-def bytes_mapped_from(folders: list[str], pids: list[str]) -> int:
+def bytes_mapped_from(folders: list[str], shared: dict[str, int]) -> int:
     """What of the resident memory of processes is that of files in these folders, shared pages divided as above.
 
-    A look at very many mappings is broken off: then it is less.
+    A look at very many mappings is broken off: then it is less. ``shared`` is what `proportional_bytes` said of each
+    process: one that has ended meanwhile holds nothing any more, whatever it was.
     """
     devices = set()
     for folder in folders:
         device = os.stat(folder).st_dev
         devices.add(b"%02x:%02x" % (os.major(device), os.minor(device)))
     total, until = 0, time.monotonic() + SMAPS_SECONDS
-    for pid in pids:
+    for pid, size in shared.items():
         try:
             with open(f"/proc/{pid}/smaps", "rb") as file:
-                mappings = (b"\n" + file.read()).split(b"\nVmFlags:")
+                text = file.read()
         except OSError:
+            text = b""
+        if not text:  # it has ended, or forbids this look at itself: then it is counted in full
+            total += size if resident_bytes(pid) == 0 else 0
             continue
+        mappings = (b"\n" + text).split(b"\nVmFlags:")
         for mapping in mappings:
             lines = mapping.split(b"\n", 2)  # flags of the mapping before, what is mapped, its sizes
             fields = lines[1].split(None, 4)

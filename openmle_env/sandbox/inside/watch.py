@@ -309,7 +309,7 @@ class Run:
             total = private + max(files, shared) + sockets
             if total <= limit < private + files + shared + sockets:  # it depends on how much is the same
                 total = private + files + shared + sockets
-                mapped = memory.bytes_mapped_from(self.folders, [pid for pid, _, shared in parts if shared])
+                mapped = memory.bytes_mapped_from(self.folders, {pid: shared for pid, _, shared in parts if shared})
                 total -= min(mapped, files, shared)
         self.peak_bytes = max(self.peak_bytes, total)
         return total > limit
