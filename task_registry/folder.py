@@ -83,7 +83,7 @@ class Pack:
         name = self.config.description or next(name for name in DESCRIPTIONS if name in self.members)
         return self.text(name)
 
-    @property
+    @cached_property
     def requirements(self) -> str:
         """The text of the pack's requirements file; empty where it has none.
 

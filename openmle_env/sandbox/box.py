@@ -202,12 +202,17 @@ class BoxSandbox(ABC):
         if self._closed:
             return cancelled("The sandbox was closed before the run.", backend=self.name)
         self.check_inputs(job)
-        if job.limits.gpus:
-            return self._run_on_gpus(job, cancel, began)
-        pool = self._pool_for(job)
-        if pool is None:
-            return self._run_fresh(job, Plan(modules=job.modules or ()), cancel, began)
-        return self._run_warm(pool, job, cancel, began)
+        try:
+            if job.limits.gpus:
+                return self._run_on_gpus(job, cancel, began)
+            pool = self._pool_for(job)
+            if pool is None:
+                return self._run_fresh(job, Plan(modules=job.modules or ()), cancel, began)
+            return self._run_warm(pool, job, cancel, began)
+        except SandboxUnavailableError:
+            if self._stopped(cancel):  # which is why
+                return self._cancelled(cancel, began, Aftermath())
+            raise
 
     def _run_on_gpus(self, job: Job, cancel: CancelToken, began: float) -> Execution:
         """Run the job with devices that no other program has meanwhile, unless the settings allow that."""
@@ -241,12 +246,7 @@ class BoxSandbox(ABC):
         before: Callable[[], None] = lambda: None,
     ) -> Execution:
         """Run the job in a box that is made for it, and gone when this returns; ``before`` may refuse at the last."""
-        try:
-            waiting = self._open_ready(job, plan, cancel)
-        except SandboxUnavailableError:
-            if cancel.cancelled or self._closed:
-                return self._cancelled(cancel, began, Aftermath())
-            raise
+        waiting = self._open_ready(job, plan, cancel)
         try:
             before()
             return self._run_in(waiting, job, cancel, began)
@@ -255,16 +255,14 @@ class BoxSandbox(ABC):
 
     def _run_warm(self, pool: pools.Pool, job: Job, cancel: CancelToken, began: float) -> Execution:
         """Run the job in a box that waits, or is about to."""
-        try:
-            with self._ending(cancel) as stop, pool.taking(job, stop, self._open_ready) as waiting:
-                if waiting is None:
-                    return self._cancelled(cancel, began, Aftermath())
-                execution = self._run_in(waiting, job, cancel, began)
-                return replace(execution, box="forked" if waiting.plan.forks else "warm")
-        except SandboxUnavailableError:
-            if cancel.cancelled or self._closed:
+        with self._ending(cancel) as stop, pool.taking(job, stop, self._open_ready) as waiting:
+            if waiting is None:
                 return self._cancelled(cancel, began, Aftermath())
-            raise
+            execution = self._run_in(waiting, job, cancel, began)
+            return replace(execution, box="forked" if waiting.plan.forks else "warm")
+
+    def _stopped(self, cancel: CancelToken) -> bool:
+        return cancel.cancelled or self._closed
 
     @contextlib.contextmanager
     def _ending(self, cancel: CancelToken) -> Iterator[CancelToken]:
@@ -305,7 +303,7 @@ class BoxSandbox(ABC):
             after = box.measure() if waiting.fit else box.close()
             if not waiting.fit and report.failure != "deadline" and (said := box.diagnosis()):
                 report.failure += f" It said: {said[-500:]}"
-        if not waiting.fit and (cancel.cancelled or self._closed):
+        if not waiting.fit and self._stopped(cancel):
             return self._cancelled(cancel, began, after)
         return judge(job, report, after, backend=self.name, total_seconds=time.monotonic() - began)
 

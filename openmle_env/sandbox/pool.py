@@ -266,11 +266,10 @@ class Pool:
 
     def _top_up(self) -> None:
         """Begin to make the boxes that are wanted, no more at a time than there are cores. Needs the lock."""
-        room = self._room()
         for line in sorted(self._lines.values(), key=lambda line: line.used, reverse=True):
             # Where one box serves a whole session, the next run needs no other.
             wanted = len(line.promised) if self._forks else max(len(line.promised), line.most)
-            while len(line.ready) + line.coming < wanted and room > 0 and self._coming < _cores():
+            while len(line.ready) + line.coming < wanted and self._coming < _cores() and self._has_room():
                 if self._closed.cancelled:
                     return
                 try:
@@ -279,12 +278,11 @@ class Pool:
                     return  # no thread can be started now: the run makes its box itself
                 line.coming += 1
                 self._coming += 1
-                room -= 1
 
-    def _room(self) -> int:
-        """How many more boxes may wait."""
+    def _has_room(self) -> bool:
+        """Whether one more box may wait."""
         idle = self._coming + len(self._sessions) + sum(len(line.ready) for line in self._lines.values())
-        return capacity() - idle
+        return idle < capacity()
 
     def _make(self, line: _Line) -> None:
         """In a thread of its own: one box for a line."""

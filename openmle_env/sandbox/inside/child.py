@@ -1,9 +1,8 @@
 """A process that imports what it is told and waits: then it becomes the program, or forks one that does.
 
 Started with the arguments ``once STATUS_FD JOB_FD NICE MODULES`` or ``forks STATUS_FD CONTROL_FD NICE MODULES``.
-On the status pipe it says that it is ready, with the modules that it could not import. A process that was forked says
-its number there, and any program's a later ``M`` that it died of a `MemoryError`. A job is JSON on a pipe; no job, no
-program.
+On the status pipe it says that it is ready. A process that was forked says its number there, and any program's a later
+``M`` that it died of a `MemoryError`. A job is JSON on a pipe; no job, no program.
 """
 
 # Every import delays every box: no pathlib, no contextlib, and late imports where they can overlap with waiting.
@@ -15,24 +14,24 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from . import PROGRAM_PATH
+
 if TYPE_CHECKING:
     import socket
 
-PROGRAM_PATH = "/work/program.py"
+READY = b"R"
 OUT_OF_MEMORY = b"M"
 
 
-def _import(modules: list[str]) -> list[str]:
-    """Import what there is; returns what could not be imported, which the program learns by itself."""
+def _import(modules: list[str]) -> None:
+    """Import what there is; of what cannot be imported, for whatever reason, the program learns by itself."""
     import importlib
 
-    missing = []
     for name in modules:
         try:
             importlib.import_module(name)
-        except Exception:  # noqa: BLE001  whatever a library raises when it is imported
-            missing.append(name)
-    return missing
+        except Exception:  # noqa: BLE001, S110  whatever a library raises when it is imported
+            pass
 
 
 def _die_first(score: int) -> None:
@@ -68,7 +67,7 @@ def _apply(job: dict[str, Any]) -> None:
     os.environ.update(job["environment"])
 
 
-def _serve(control_fd: int, status_fd: int, missing: list[str]) -> tuple[int, int]:
+def _serve(control_fd: int, status_fd: int) -> tuple[int, int]:
     """Fork a process for each message that comes, and tell when one has ended.
 
     Returns in each of them, with its status and job descriptors.
@@ -91,7 +90,7 @@ def _serve(control_fd: int, status_fd: int, missing: list[str]) -> tuple[int, in
     gc.collect()
     gc.freeze()  # so that no collection in a program touches, and copies, what was imported
     confine.hide()
-    _tell(status_fd, ("R" + ",".join(missing)).encode())
+    _tell(status_fd, READY)
     os.close(status_fd)
     while True:
         events = dict(poll.poll())
@@ -222,10 +221,10 @@ def main() -> NoReturn:
         os.set_inheritable(fd, False)  # noqa: FBT003  positional only
     os.nice(nice)  # the supervisor must win against a fork bomb
     _die_first(1000 if way == "once" else 500)
-    missing = _import(modules)
+    _import(modules)
     if way == "forks":
-        status_fd, other_fd = _serve(other_fd, status_fd, missing)
+        status_fd, other_fd = _serve(other_fd, status_fd)
     else:
-        _tell(status_fd, ("R" + ",".join(missing)).encode())
+        _tell(status_fd, READY)
     _apply(_read_job(other_fd))
     _leave(_run_program(status_fd))

@@ -8,9 +8,9 @@ import errno
 import os
 import stat
 
+from . import OUTPUT
 from .frames import CHUNK, send, send_json
 
-OUTPUT = "/output"
 MAX_DEPTH = 64
 """Folders within one another, below a collected folder, that are read back."""
 MAX_PATH = 4096

@@ -2,7 +2,7 @@
 
 A frame is one byte of kind, four bytes of length (big endian), the payload. In order:
 
-    R   ready (JSON): the libraries are imported, a job may come; again after each job where the box serves several
+    R   ready: the libraries are imported, a job may come; again after each job where the box serves several
     O E output and error text as it comes, up to the head that is kept;  o e  the tails that are kept
     A   an artifact's description (JSON), followed for a plain file by its contents in D frames
     F   the final report (JSON) of a job

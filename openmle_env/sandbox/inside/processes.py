@@ -8,12 +8,12 @@ import select
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from . import OUTPUT
 from .frames import give_up
 
 if TYPE_CHECKING:
     import resource
 
-OUTPUT = "/output"
 FORK_SECONDS = 10.0
 """How long a process may take to be forked, on a machine under load."""
 
@@ -47,8 +47,8 @@ class Waiting(Protocol):
     notices: int
     """Where it is readable that a program's process has ended (see `read_notice`); -1 where PID 1 is told itself."""
 
-    def wait_ready(self) -> list[str]:
-        """Wait until the modules are imported; returns those that could not be. Leaves when the owner is gone."""
+    def wait_ready(self) -> None:
+        """Wait until the modules are imported; leaves when the owner is gone."""
         ...
 
     def prepare(self, user: int | None) -> None:
@@ -78,9 +78,9 @@ class Once:
         for descriptor in (out, err, status, job):
             os.close(descriptor)
 
-    def wait_ready(self) -> list[str]:
+    def wait_ready(self) -> None:
         """See `Waiting`."""
-        return _read_ready(self.status, self.stderr)
+        _read_ready(self.status, self.stderr)
 
     def prepare(self, user: int | None) -> None:
         """See `Waiting`: it is there already, as PID 1's own user."""
@@ -117,9 +117,9 @@ class Forking:
         self._job = -1
         self._next: Program | None = None
 
-    def wait_ready(self) -> list[str]:
+    def wait_ready(self) -> None:
         """See `Waiting`."""
-        return _read_ready(self._status, self._stderr)
+        _read_ready(self._status, self._stderr)
 
     def prepare(self, user: int | None) -> None:
         """Fork the next process; gives the box up where none comes."""
@@ -184,18 +184,17 @@ def _spawn(config: dict[str, Any], arguments: tuple[str, ...], *, keep: tuple[in
     )
 
 
-def _read_ready(status: int, stderr: int) -> list[str]:
-    """What a new process says once it is ready: the modules that it could not import."""
+def _read_ready(status: int, stderr: int) -> None:
+    """Wait for what a new process says once it is ready."""
     poll = select.poll()
     poll.register(status, select.POLLIN)
     poll.register(0, getattr(select, "POLLRDHUP", 0))
     while True:
         if status in dict(poll.poll()):
-            said = os.read(status, 1 << 16)
-            if not said:
+            if not os.read(status, 1):
                 words = os.read(stderr, 1 << 16).decode(errors="replace").strip()[-500:] or "no message"
                 give_up(f"the program's process ended while it was made: {words}")
-            return [name for name in said.decode(errors="replace")[1:].split(",") if name]
+            return
         os._exit(71)  # the owner is gone
 
 

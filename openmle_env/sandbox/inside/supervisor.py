@@ -15,18 +15,16 @@ import itertools
 import json
 import os
 import signal
-import time
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from . import memory, sweep
+from . import OUTPUT, PROGRAM_PATH, memory, sweep
 from .collect import Collector
 from .confine import act_as, confine
-from .frames import give_up, receive, send_json, wait_for_job
+from .frames import give_up, receive, send, send_json, wait_for_job
 from .processes import Forking, Once, Waiting, cpu_seconds_of
 from .watch import Run, Wakeups
 
-PROGRAM_PATH = "/work/program.py"
-SHARED = ("/work", "/output")
+SHARED = ("/work", OUTPUT)
 """Folders that all users of a box write to, where its programs are users of their own."""
 
 
@@ -40,24 +38,21 @@ def main() -> NoReturn:
             for folder in SHARED:  # engines give a new file system the mode of what it covers
                 os.chmod(folder, 0o1777)  # noqa: PTH101, S103  no pathlib here; as /tmp
         confine(config)
-        started = time.monotonic()
         waiting = Forking(config) if config["forks"] else Once(config)
     except OSError as error:
         give_up(f"The box could not be confined: {error}")
     folders = memory.memory_folders()  # looked up while the modules are imported
-    missing = waiting.wait_ready()
+    waiting.wait_ready()
     wakeups = Wakeups()
     box = Box(folders, forks=config["forks"])
     users = itertools.cycle(range(*config["users"]) if config["users"] else [None])
-    said: dict[str, Any] = {"seconds": round(time.monotonic() - started, 4), "missing": missing}
     while True:
         user = next(users)
         waiting.prepare(user)
-        send_json(b"R", said)
+        send(b"R")
         wait_for_job(config["idle_seconds"])
         if not box.serve(waiting, user, wakeups):
             os._exit(0)
-        said = {}
 
 
 class Box:
