@@ -52,6 +52,10 @@ class SandboxUnavailableError(InfrastructureError):
     """No sandbox could be started. Nothing of the program ran."""
 
 
+class PolicyError(InfrastructureError):
+    """No reply could be had from a model: its key, name, budget, server or deadline stands in the way."""
+
+
 class DiskFullError(InfrastructureError, OSError):
     """No space is left where results are written; what was written before is whole."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from openmle_env import settings
-from openmle_env.commands import doctor, grade, metrics, prepare, run, sandbox, tasks
+from openmle_env.commands import doctor, grade, metrics, pack, prepare, run, sandbox, tasks
 from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, INTERRUPTED, WRONG_USE, emit
 from openmle_env.errors import OpenMLEError, UsageError
 from openmle_env.printable import printable
@@ -44,6 +44,7 @@ app.command("run")(run.run)
 app.command("grade")(grade.grade)
 app.command("metrics")(metrics.metrics)
 app.command("doctor")(doctor.doctor)
+app.add_typer(pack.app)
 app.add_typer(sandbox.app)
 
 

@@ -37,6 +37,8 @@ SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 MAX_SLUG = 100
 """Characters of the longest name of a task."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
+VALUES = "values:"
+"""Stands before a SHA-256 over what a file says rather than over its bytes (see `content_hash`)."""
 
 
 def _is_slug(value: str) -> str:
@@ -66,6 +68,18 @@ def _is_sha256(value: str) -> str:
     return value
 
 
+def _is_digest(value: str) -> str:
+    if not SHA256.fullmatch(value.removeprefix(VALUES)):
+        raise ValueError(f"should be a SHA-256 of 64 digits, alone or after {VALUES!r}")
+    return value
+
+
+def _is_file_name(value: str) -> str:
+    if not value or value.startswith(".") or any(character in "/\\\0" for character in value):
+        raise ValueError("should be the name of a file, without a folder")
+    return value
+
+
 def _is_number(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("should be a number")  # noqa: TRY004  pydantic reports ValueError, not TypeError
@@ -89,6 +103,8 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(strict=True)]
 Seconds = Annotated[float, Field(strict=True, gt=0, lt=1e9)]
 Sha256 = Annotated[str, AfterValidator(_is_sha256)]
+Digest = Annotated[str, AfterValidator(_is_digest)]
+FileName = Annotated[str, AfterValidator(_is_file_name)]
 Parameter = Annotated[Any, BeforeValidator(_is_parameter)]
 
 
@@ -293,6 +309,52 @@ class Data(Block):
     """How the licence is known, and what was changed."""
 
 
+class Download(Block):
+    """A file that is fetched when the pack is prepared; nothing of it is installed or run."""
+
+    registry: Literal["pypi", "npm", "debian", "url"]
+    """Who is asked for it: a package registry, through its own client's settings, or an address (``url``)."""
+    package: str = ""
+    """For a registry: the package's name."""
+    version: str = ""
+    """For a registry: the package's version."""
+    url: str = ""
+    """For ``url``: the address."""
+    file: FileName
+    """Name of the file."""
+    size: Count
+    """Bytes of the file."""
+    sha256: Sha256
+    """SHA-256 of the file."""
+    members: dict[Text, InsidePath] = {}
+    """What is taken out of an archive: its name there, or a pattern with ``*``, and the file below ``raw/`` that it
+    becomes; for a pattern the folder. Left out, the file itself becomes ``raw/<file>``."""
+
+    @model_validator(mode="after")
+    def _source_fits(self) -> Download:
+        if self.registry == "url":
+            if not self.url.startswith(("https://", "http://", "file://")):
+                raise ValueError(f"url is {self.url!r}; give an address that starts with https://")
+            if self.package or self.version:
+                raise ValueError("'package' and 'version' belong to a registry, and the registry is 'url'")
+        else:
+            if self.url:
+                raise ValueError(f"'url' belongs to the registry 'url', and the registry is {self.registry!r}")
+            for key in ("package", "version"):
+                if not getattr(self, key):
+                    raise _lacks(key, f"the registry {self.registry!r} is asked for a package by name and version")
+        return self
+
+
+class Accepted(Block):
+    """A finding of the quality gate that the author has looked at and answers for."""
+
+    check: Text
+    """Name of the check, as ``openmle pack check`` prints it."""
+    reason: Text
+    """Why the task is sound all the same. It is shown in every report."""
+
+
 class Budget(Block):
     """What one episode may use."""
 
@@ -408,6 +470,10 @@ class PackConfig(Block):
     """The two hidden parts."""
     data: Data = Data()
     """Licence and source."""
+    tier: Annotated[int, Field(strict=True, ge=1, le=3)] = 2
+    """1: sound, and tells good agents from bad ones; 2: usable; 3: for trying things out."""
+    downloads: tuple[Download, ...] = ()
+    """Files that are fetched when the pack is prepared, for its script to read in ``raw/``."""
     budget: Budget = Budget()
     """What an episode may use."""
     preparation: Preparation = Preparation()
@@ -432,8 +498,11 @@ class PackConfig(Block):
     """Library versions with which the references were measured."""
     broken: Broken | None = None
     """The known-bad program."""
-    contents: dict[InsidePath, Sha256] = {}
-    """SHA-256 of every prepared file, as ``public/train.csv``. What is not listed is not prepared."""
+    contents: dict[InsidePath, Digest] = {}
+    """SHA-256 of every prepared file, as ``public/train.csv``. What is not listed is not prepared. Where a format's
+    bytes vary between library versions, ``values:`` and the SHA-256 over what the file says."""
+    accepted: tuple[Accepted, ...] = ()
+    """Findings of the quality gate that the author answers for."""
 
     @field_validator("limits")
     @classmethod
