@@ -23,6 +23,11 @@ hypothesis_settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The whole suite of attacks, rather than each program one of two ways on each backend."""
+    parser.addoption("--every-way", action="store_true", help="run each hostile program each way on each backend")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def settings_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Whatever the settings of the machine are, tests keep their data in folders of their own."""

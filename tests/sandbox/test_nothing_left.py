@@ -208,13 +208,8 @@ MIXED: tuple[tuple[str, ResultStatus], ...] = (
 )
 """Programs and how they end; the last one is cancelled before, or in the middle of, its run."""
 SMALL = Limits(memory_mb=64, wall_seconds=1, work_mb=1, output_mb=1, shm_mb=1, inodes=200, processes=16)
-PROGRAMS = {
-    ("docker", "single"): 16,
-    ("docker", "off"): 16,
-    ("bubblewrap", "single"): 24,
-    ("bubblewrap", "off"): 16,
-}
-"""Where each program takes a box of its own, fewer than 200: all kinds of ends, and no more time than that needs."""
+PROGRAMS: dict[Warm, int] = {"single": 16, "off": 16, "forked": 96}
+"""All kinds of ends, several times where a program takes no box of its own."""
 THREADS = 4
 
 
@@ -254,6 +249,6 @@ def test_of_many_programs_in_a_row(place: Place, backend: str, way: Warm) -> Non
     assert run(2 * THREADS) == []  # what a process makes once
     assert place.nothing_left() == {}
     before = Held.quiet()
-    assert run(PROGRAMS.get((backend, way), 200)) == []
+    assert run(PROGRAMS[way]) == []
     assert place.nothing_left() == {}
     assert Held.settled(lambda held: held == before) == before
