@@ -11,13 +11,13 @@ import argparse
 import sys
 
 from openmle_env import settings
-from openmle_env.baselines.references import measure, versions
 from openmle_env.errors import OpenMLEError, UsageError
 from openmle_env.sandbox import select
 from openmle_env.task_registry import index
 from openmle_env.task_registry.edit import replace_scalars
 from openmle_env.task_registry.lookup import find, load_task
 from openmle_env.task_registry.pack_yaml import PACK_FILE
+from openmle_env.task_registry.references import measure, versions
 from openmle_env.types import Fault
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openmle_env.baselines.references import deviations, measure, versions
 from openmle_env.errors import PackError, PreparationError
 from openmle_env.graders.rewards import normalized
 from openmle_env.task_registry.lookup import load_task
 from openmle_env.task_registry.prepare import prepare
+from openmle_env.task_registry.references import deviations, measure, versions
 from openmle_env.types import Job, Part, ResultStatus
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def test_a_wrong_record_is_noticed(task):
 
 
 def _result(reference):
-    from openmle_env.baselines.references import ReferenceResult
+    from openmle_env.task_registry.references import ReferenceResult
 
     return ReferenceResult(
         name=reference.name,

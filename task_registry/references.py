@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from openmle_env.sandbox.protocol import Sandbox
-    from openmle_env.task_registry.lookup import Task
     from openmle_env.task_registry.pack import Reference
+    from openmle_env.task_registry.task import Task
     from openmle_env.types import Execution
 
 VERSIONS_PROGRAM = """\
@@ -45,13 +45,14 @@ class ReferenceResult:
 
 
 def measure(
-    task: Task, sandbox: Sandbox, *, progress: Callable[[str, float], None] | None = None
+    task: Task, sandbox: Sandbox, *, session: str = "", progress: Callable[[str, float], None] | None = None
 ) -> list[ReferenceResult]:
     """Run every reference program of a task in a sandbox and grade it on both parts.
 
     Args:
         task: A prepared task.
         sandbox: Where the programs run.
+        session: As for `run_program`.
         progress: Told which program runs, and the share that is done, from 0 to 1.
 
     Raises:
@@ -65,7 +66,8 @@ def measure(
         if progress is not None:
             progress(reference.title, done / len(references))
         program = task.pack.text(reference.program)
-        execution = _run(task, sandbox, program, reference.name)
+        execution = run_program(task, sandbox, program, session=session)
+        _need_success(task, execution, reference.name)
         scores = {}
         for part in (Part.VALIDATION, Part.TEST):
             grade = grader.grade(execution.submission, part, program_sha256=program_sha256(program))
@@ -91,7 +93,9 @@ def versions(task: Task, sandbox: Sandbox) -> str:
         PackError: A library that the task promises is not there.
         SandboxUnavailableError: The program could not be run.
     """
-    return _run(task, sandbox, VERSIONS_PROGRAM.format(modules=task.spec.modules), "versions").stdout.strip()
+    execution = run_program(task, sandbox, VERSIONS_PROGRAM.format(modules=task.spec.modules))
+    _need_success(task, execution, "versions")
+    return execution.stdout.strip()
 
 
 def deviations(references: Mapping[str, Reference], results: list[ReferenceResult]) -> list[str]:
@@ -114,18 +118,36 @@ ROUNDING = 5.1e-5
 """Recorded scores have four decimals."""
 
 
-def _run(task: Task, sandbox: Sandbox, program: str, name: str) -> Execution:
-    job = Job(
-        program=program,
-        inputs={"/data": task.public},
-        limits=task.spec.limits,
-        requirements=task.pack.requirements,
+def run_program(task: Task, sandbox: Sandbox, program: str, *, session: str = "") -> Execution:
+    """Run a program as an agent's is run: with the public files, under the limits of the task.
+
+    Args:
+        task: A prepared task.
+        sandbox: Where it runs.
+        program: Python source.
+        session: Programs of one session share a box, where the sandbox forks them (`openmle_env.types.Warm`). Whoever
+            names one gives its box back: `Sandbox.end_session`.
+
+    Raises:
+        SandboxUnavailableError: It could not be run.
+    """
+    execution = sandbox.run(
+        Job(
+            program=program,
+            inputs={"/data": task.public},
+            limits=task.spec.limits,
+            requirements=task.pack.requirements,
+            modules=task.pack.config.warm_modules() if session else None,
+            session=session,
+        )
     )
-    execution = sandbox.run(job)
     if execution.status.fault is Fault.INFRASTRUCTURE:
-        raise SandboxUnavailableError(f"{task.spec.slug}: {name} could not be run: {execution.reason}")
+        raise SandboxUnavailableError(f"{task.spec.slug}: a program could not be run: {execution.reason}")
+    return execution
+
+
+def _need_success(task: Task, execution: Execution, name: str) -> None:
     if execution.exit_code != 0:
         raise PackError(
             f"{task.spec.slug}: {name} failed: {execution.reason}\n{printable(execution.stderr[-2000:])}".rstrip()
         )
-    return execution
