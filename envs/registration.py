@@ -1,17 +1,22 @@
-"""Every built-in task in Gymnasium's registry, without importing Gymnasium for it.
+"""Every task of an index in Gymnasium's registry, without importing Gymnasium for it.
 
 Importing Gymnasium costs more than all the rest of this package, so the ids are inserted at once only where it is
 there already, and otherwise right after somebody imports it. ``gymnasium.register`` looks at every known id for each
 new one, which is quadratic; the registry is a plain dictionary, and is written directly.
+
+Registered are the built-in tasks, then those of the folders in ``OPENMLE_PACKS`` and of other packages that have an
+index; a folder without one is never searched for this. Where different tasks have the same name, the first is
+registered, and making it raises an error that names both.
 """
 
 from __future__ import annotations
 
 import importlib.abc
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from openmle_env.errors import UsageError
+from openmle_env.errors import OpenMLEError, UsageError
 from openmle_env.task_registry.index import environment_id  # costs no more than JSON
 
 if TYPE_CHECKING:
@@ -27,10 +32,10 @@ VECTOR_ENTRY_POINT = "openmle_env.envs.vector:make_vector"
 _HOOKED = "gymnasium.envs"
 
 
-def register_builtin() -> None:
-    """Register the built-in tasks now, or as soon as Gymnasium is imported; a second call changes nothing."""
+def register_tasks() -> None:
+    """Register the tasks now, or as soon as Gymnasium is imported; a second call changes nothing."""
     if _HOOKED in sys.modules:
-        _insert_builtin()
+        _insert_tasks()
     elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AfterGymnasium())
 
@@ -67,10 +72,26 @@ def register(entries: Iterable[IndexEntry]) -> None:
     registry.update(new)
 
 
-def _insert_builtin() -> None:
-    from openmle_env.task_registry import index  # read only where there is a registry to fill
+def _insert_tasks() -> None:
+    """Insert every task of an index. What is wrong with somebody's folder is a warning: the import is not to fail."""
+    from openmle_env.task_registry.places import BUILT_IN, places  # read only where there is a registry to fill
 
-    register(index.builtin().values())
+    seen: set[str] = set()
+    try:
+        found = places()
+    except UsageError as error:
+        warnings.warn(f"Only built-in tasks are registered with Gymnasium: {error}", stacklevel=2)
+        found = (BUILT_IN,)
+    for place in found:
+        try:
+            known = place.tasks() or {}
+            register(entry for slug, entry in known.items() if slug not in seen)
+        except OpenMLEError as error:
+            if place == BUILT_IN:
+                raise
+            warnings.warn(f"The tasks of {place.folder} are not registered with Gymnasium: {error}", stacklevel=2)
+            continue
+        seen |= known.keys()
 
 
 class _AfterGymnasium(importlib.abc.MetaPathFinder):
@@ -119,4 +140,4 @@ class _Loader(importlib.abc.Loader):
         self._real.exec_module(module)
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
-        _insert_builtin()
+        _insert_tasks()

@@ -360,7 +360,8 @@ def _check_pack(pack: Pack, options: Options) -> None:
             raise PackError(
                 f"Task {pack.slug!r} was asked for with {name} {wanted!r}, and the installed pack has {found!r}. "
                 "Install the pack that is wanted, or leave pack_version and pack_hash out. "
-                "After a change to a built-in pack: python -m openmle_env.task_registry.index --write"
+                "After a change to a pack, make the index of its folder again: openmle pack index FOLDER; "
+                "for a built-in one: python -m openmle_env.task_registry.index --write"
             )
 
 

@@ -1,7 +1,7 @@
 """Machine-learning-engineering tasks as Gymnasium environments.
 
-Programs run in a sandbox, and the reward is a hidden metric. Importing this package registers the built-in tasks with
-Gymnasium, and imports nothing heavy:
+Programs run in a sandbox, and the reward is a hidden metric. Importing this package registers the tasks with Gymnasium,
+and imports nothing heavy:
 
     import gymnasium
     import openmle_env
@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from openmle_env.envs.registration import register_builtin
+from openmle_env.envs.registration import register_tasks
 
 if TYPE_CHECKING:
     from openmle_env.envs.actions import FINISH
@@ -50,4 +50,4 @@ def __dir__() -> list[str]:
     return sorted(globals().keys() | set(__all__))
 
 
-register_builtin()
+register_tasks()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from openmle_env.types import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 
 class OpenMLEError(Exception):
@@ -60,6 +60,10 @@ class DiskFullError(InfrastructureError, OSError):
     """No space is left where results are written; what was written before is whole."""
 
 
+_NEAR = 0.6
+"""How alike two names are at least, from 0 to 1, where one may be meant for the other."""
+_MANY = 200
+"""Of more names than this only as many as this, the nearest, are looked at closely."""
 _PREFIX = 3
 """From so many characters on, the beginning of a name is near it, however long the rest."""
 
@@ -77,7 +81,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") 
     names = sorted(known)
     folded = {_folded(one): one for one in reversed(names)}
     wanted = _folded(name)
-    matches = get_close_matches(wanted, folded, n=3, cutoff=0.6)
+    matches = get_close_matches(wanted, _shortlist(wanted, folded), n=3, cutoff=_NEAR)
     if len(wanted) >= _PREFIX:
         matches += sorted(one for one in folded if one.startswith(wanted) and one not in matches)
     close = [folded[match] for match in matches[:3]]
@@ -88,6 +92,17 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, hint: str = "") 
     else:
         tail = ""
     return UnknownNameError(f"There is no {kind} {name!r}.{tail}{' ' + hint if hint else ''}")
+
+
+def _shortlist(wanted: str, names: Collection[str]) -> Collection[str]:
+    """The nearest of very many names, by a measure that is quicker than difflib's, and never below it."""
+    if len(names) <= _MANY:
+        return names
+    from rapidfuzz import fuzz, process  # only where something is misspelt
+
+    return [
+        name for name, *_ in process.extract(wanted, [*names], scorer=fuzz.ratio, score_cutoff=100 * _NEAR, limit=_MANY)
+    ]
 
 
 def _folded(name: str) -> str:

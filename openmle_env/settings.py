@@ -14,7 +14,7 @@ from openmle_env.errors import UsageError, unknown_name
 from openmle_env.types import Warm
 
 PREFIX = "OPENMLE_"
-NAMES = ("home", "runs", "sandbox", "image", "warm", "runtime", "gpus", "gpu_sharing")
+NAMES = ("home", "runs", "packs", "sandbox", "image", "warm", "runtime", "gpus", "gpu_sharing", "models")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,8 @@ class Settings:
     """Prepared tasks and run-time files; can be deleted at any time and is made again."""
     runs: Path
     """Where episodes and their programs are recorded."""
+    packs: tuple[Path, ...]
+    """Folders that hold task packs, in order."""
     sandbox: str
     """Name of a sandbox backend, or ``auto``."""
     image: str
@@ -37,6 +39,8 @@ class Settings:
     """The devices that programs may be given: ``all``, ``none``, or uuids with commas between them."""
     gpu_sharing: int
     """How many programs may have one device at the same time."""
+    models: Path | None
+    """File that says where models are and what they cost (see `openmle_env.policies.models_file`); None for none."""
 
 
 def load() -> Settings:
@@ -50,13 +54,27 @@ def load() -> Settings:
     return Settings(
         home=whole_path(values.get("home", cache / "openmle_env"), remedy="Set OPENMLE_HOME to a whole path."),
         runs=whole_path(values.get("runs", "openmle_runs"), remedy="Set OPENMLE_RUNS to a whole path."),
+        packs=pack_folders(),
         sandbox=values.get("sandbox", "auto"),
         image=values.get("image", ""),
         warm=checked_warm(values.get("warm", "single"), "Correct OPENMLE_WARM."),
         runtime=values.get("runtime", ""),
         gpus=values.get("gpus", "all"),
         gpu_sharing=_count("gpu_sharing", values.get("gpu_sharing", "1")),
+        models=whole_path(values["models"], remedy="Set OPENMLE_MODELS to a whole path.")
+        if "models" in values
+        else None,
     )
+
+
+def pack_folders() -> tuple[Path, ...]:
+    """The folders of ``OPENMLE_PACKS``, in order; on its own, since importing the package asks for nothing else.
+
+    Raises:
+        UsageError: A folder cannot be told from the setting.
+    """
+    named = filter(None, os.environ.get(PREFIX + "PACKS", "").split(os.pathsep))
+    return tuple(dict.fromkeys(whole_path(name, remedy="Set OPENMLE_PACKS to whole paths.") for name in named))
 
 
 def checked_warm(value: object, hint: str = "") -> Warm:

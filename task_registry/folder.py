@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError, UsageError
 from openmle_env.task_registry import files, pack_yaml
-from openmle_env.task_registry.index import PACKS
-from openmle_env.task_registry.pack import MAX_SLUG, PackConfig
+from openmle_env.task_registry.index import PACKS, slug_of
+from openmle_env.task_registry.pack import PackConfig
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +35,7 @@ _NOT_FOR_AGENTS = (_PRIVATE, "raw", "utils", "references", pack_yaml.PACK_FILE)
 _NO_LINKS = "A task pack holds plain files and folders only: copy it in."
 _LAYOUT_HELP = (
     "A pack holds either the finished files data/public/{train.csv,test.csv,sample_submission.csv} and "
-    "data/private/test_answer.csv, or raw/ with utils/prepare.py, which makes them."
+    "data/private/test_answer.csv, or raw/ (or 'downloads' in pack.yaml) with utils/prepare.py, which makes them."
 )
 
 
@@ -136,7 +135,7 @@ def default_slug(root: Path) -> str:
     >>> default_slug(Path("/packs/My Task (2)"))
     'my-task-2'
     """
-    return re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:MAX_SLUG].rstrip("-") or "task"
+    return slug_of(root.name)
 
 
 def _members(root: Path, config: PackConfig) -> dict[str, Path]:
@@ -174,7 +173,7 @@ def _check(pack: Pack) -> None:
             )
         if PREPARE_SCRIPT not in members:
             raise PackError(f"{pack.root} is no task pack: it holds no data. {_LAYOUT_HELP}")
-        if not any(name.startswith("raw/") for name in members):
+        if not config.downloads and not any(name.startswith("raw/") for name in members):
             raise PackError(f"{pack.root} has {PREPARE_SCRIPT} and no raw/ for it to read. {_LAYOUT_HELP}")
     if config.description is None and not any(name in members for name in DESCRIPTIONS):
         raise PackError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,46 +11,67 @@ from openmle_env import settings
 from openmle_env.errors import UnknownNameError, UsageError, unknown_name
 from openmle_env.task_registry import files, index, spec
 from openmle_env.task_registry.folder import Pack, open_pack
+from openmle_env.task_registry.make_index import open_named
+from openmle_env.task_registry.places import places
 from openmle_env.task_registry.prepare import prepare
 from openmle_env.task_registry.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from openmle_env.sandbox.protocol import Sandbox
+    from openmle_env.task_registry.places import Place
 
 __all__ = ["Pack", "Task", "find", "load_task"]
 
-_ID = re.compile(rf"{index.NAMESPACE}/(?P<slug>.+)-v\d+")
+_ID = re.compile(rf"{index.NAMESPACE}/(?P<slug>.+)-v(?P<version>\d+)")
 
 
 def find(name_or_path: str | Path) -> Pack:
     """Open the pack of a task. Nothing of it is run or prepared.
 
     Args:
-        name_or_path: Name of a built-in task (``titanic``), its environment's id (``OpenMLE/titanic-v0``), or the
-            folder of a pack. A text is a folder if it holds a separator or starts with a dot: ``./titanic``.
+        name_or_path: Name of a task (``titanic``), its environment's id (``OpenMLE/titanic-v0``), or the folder of a
+            pack. A text is a folder if it holds a separator or starts with a dot: ``./titanic``. A name that is not
+            known as it is counts as `openmle_env.task_registry.index.slug_of` makes it: ``AI4Code`` is ``ai4code``.
 
     Raises:
-        UnknownNameError: There is no built-in task of this name, or no such folder.
-        PackError: The folder is no usable pack.
+        UnknownNameError: There is no task of this name, or no such folder.
+        UsageError: Different tasks have this name.
+        PackError: The folder is no usable pack, or a folder of packs cannot be read.
     """
     if isinstance(name_or_path, Path):
         return _open_folder(name_or_path)
     name = name_or_path.removeprefix("openmle_env:")
-    known = index.builtin()
-    if match := _ID.fullmatch(name):
-        if match["slug"] in known and name != index.environment_id(match["slug"]):
-            raise unknown_name("environment", name, map(index.environment_id, known))
-        name = match["slug"]
-    elif not name:
+    match = _ID.fullmatch(name)
+    if match is None and not name:
         raise UsageError("The task's name is empty. Give a name such as 'titanic', or the folder of a task pack.")
-    elif "/" in name or name.startswith((".", "~")):
+    if match is None and ("/" in name or name.startswith((".", "~"))):
         return _open_folder(Path(name))
-    if name not in known:
+    known = {place: place.names() for place in places()}
+    asked = match["slug"] if match else name
+    for wanted in (asked, index.slug_of(asked)):
+        if found := [place for place, names in known.items() if wanted in names]:
+            break
+    else:
         hint = f"For the folder of that name, say './{name}'." if files.is_folder(Path(name)) else ""
-        raise unknown_name("task", name, known, hint=hint or "`openmle list` shows all tasks.")
-    return open_pack(index.PACKS / name)
+        raise unknown_name("task", asked, chain(*known.values()), hint=hint or "`openmle list` shows all tasks.")
+    if match and match["version"] != str(index.ENVIRONMENT_VERSION):
+        raise unknown_name("environment", name, map(index.environment_id, chain(*known.values())))
+    return _only(wanted, found)
+
+
+def _only(name: str, found: Sequence[Place]) -> Pack:
+    """The one pack of this name in these places; the same pack in several of them is one."""
+    packs = {place: open_named(place.folder_of(name)) for place in found}
+    first = packs[found[0]]
+    if len(packs) > 1 and len({pack.hash for pack in packs.values()}) > 1:
+        listed = " and ".join(f"{pack.root} ({place.name})" for place, pack in packs.items())
+        raise UsageError(
+            f"There are different tasks {first.slug!r}: {listed}. Give the folder of the one that you mean, or rename "
+            "the other."
+        )
+    return first
 
 
 def load_task(

@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from openmle_env.graders.loading.cells import check_schema
+from openmle_env.task_registry.index import MAX_SLUG
 from openmle_env.types import Column, ColumnKind, Limits, ResultStatus, SubmissionSchema
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from openmle_env.graders.metrics import Metric as OurMetric
 
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
-MAX_SLUG = 100
-"""Characters of the longest name of a task."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
 VALUES = "values:"
 """Stands before a SHA-256 over what a file says rather than over its bytes (see `content_hash`)."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import stat
 import unicodedata
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from openmle_env.errors import PackError, PreparationError, SandboxUnavailableEr
 from openmle_env.printable import printable
 from openmle_env.sandbox.channel import MAX_FILES
 from openmle_env.sandbox.scripted import ScriptedSandbox
-from openmle_env.task_registry import files
+from openmle_env.task_registry import content_hash, files, raw_inputs
 from openmle_env.task_registry.folder import ANSWERS, GOLD, PREPARE_SCRIPT, SAMPLE
 from openmle_env.task_registry.manifest import (
     FORMAT,
@@ -35,13 +34,15 @@ from openmle_env.task_registry.manifest import (
     read_whole,
 )
 from openmle_env.task_registry.on_demand import SandboxOnDemand
+from openmle_env.task_registry.pack import VALUES
 from openmle_env.types import MIB, ArtifactState, Fault, Job, ResultStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.folder import Pack
+    from openmle_env.task_registry.index import IndexEntry
 
     Progress = Callable[[str, float], None]
     Contents = Mapping[str, bytes | Path]
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 SPARE_BYTES = 16 * MIB
 """What is left free beside the data itself."""
 MAX_ERROR_LINES = 15
+_BEGUN, _FETCHED = 0.1, 0.5
+"""The share that is done when the script begins: of a pack that carries its raw data, and of one that fetched it."""
 MAX_DEPTH = 64
 """Of folders in prepared data, which is as deep as a sandbox reads back."""
 DONE = "done"
@@ -88,7 +91,7 @@ class _Places:
         return self.private.with_name(f".{self.private.name}.new")
 
 
-def locate(pack: Pack) -> Prepared | None:
+def locate(pack: Pack | IndexEntry) -> Prepared | None:
     """The prepared task, if it is there by its files' names and sizes; nothing is made, and no file is read for it."""
     places = _places(pack)
     manifest = read(pack.hash, places.public, places.private)
@@ -149,7 +152,7 @@ def prepare(
     return replace(_prepared(places, manifest, made=made), warnings=tuple(warnings))
 
 
-def _places(pack: Pack) -> _Places:
+def _places(pack: Pack | IndexEntry) -> _Places:
     home, digest = settings.load().home, pack.hash[:32]
     return _Places(home / "data" / digest, home / "answers" / digest, home / "locks" / digest)
 
@@ -177,23 +180,25 @@ def _make(
     show_trace: bool,
 ) -> Manifest:
     _discard(places)  # what a killed process may have left
+    begun = _FETCHED if pack.config.downloads else _BEGUN
     try:
         if pack.is_finished:
             contents: Contents = {
                 name.removeprefix("data/"): path for name, path in pack.members.items() if name.startswith("data/")
             }
         else:
-            tell(f"{pack.slug}: running {PREPARE_SCRIPT}", 0.1)
-            contents = _run_script(pack, sandbox.get())
-            if not pack.config.contents:
-                tell(f"{pack.slug}: running {PREPARE_SCRIPT} again, to see that it writes the same", 0.4)
-                _compare(pack, contents, _run_script(pack, sandbox.get()))
+            with raw_inputs.folders(pack, lambda message, share: tell(message, share * begun)) as inputs:
+                tell(f"{pack.slug}: running {PREPARE_SCRIPT}", begun)
+                contents = made = _run_script(pack, sandbox.get(), inputs)
+                if not pack.config.contents:
+                    tell(f"{pack.slug}: running {PREPARE_SCRIPT} again, to see that it writes the same", begun + 0.1)
+                    _compare(pack, made, _run_script(pack, sandbox.get(), inputs))
         _check_names(pack, contents)
-        tell(f"{pack.slug}: writing", 0.6)
+        tell(f"{pack.slug}: writing", 0.7)
         _write(contents, places)
         described = tuple(describe(name, _new_path(places, name)) for name in sorted(contents))
         hashes = {file.name: file.sha256 for file in described}
-        _check_hashes(pack, hashes)
+        _check_hashes(pack, hashes, places)
         _check_copies(pack, hashes)
         tell(f"{pack.slug}: checking", 0.8)
         from openmle_env.task_registry import learn  # with the graders
@@ -215,7 +220,7 @@ def _make(
     return manifest
 
 
-def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
+def _run_script(pack: Pack, sandbox: Sandbox, inputs: Mapping[str, Path]) -> dict[str, bytes]:
     allowed = pack.config.preparation
     limits = replace(allowed.limits(), inodes=2 * MAX_FILES)
     if isinstance(sandbox, ScriptedSandbox):
@@ -224,20 +229,19 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
             f"openmle prepare {pack.address}"
         )
     program = Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8")
-    with _inputs(pack) as inputs:
-        job = Job(
-            program=program,
-            inputs=inputs,
-            collect=("public/", "private/", DONE),
-            limits=limits,
-            requirements=pack.requirements,
-        )
-        try:
-            execution = sandbox.run(job)
-        except UsageError as error:
-            raise PackError(
-                f"{pack.slug}: {PREPARE_SCRIPT} cannot be run with what 'preparation' of pack.yaml allows: {error}"
-            ) from error
+    job = Job(
+        program=program,
+        inputs=inputs,
+        collect=("public/", "private/", DONE),
+        limits=limits,
+        requirements=pack.requirements,
+    )
+    try:
+        execution = sandbox.run(job)
+    except UsageError as error:
+        raise PackError(
+            f"{pack.slug}: {PREPARE_SCRIPT} cannot be run with what 'preparation' of pack.yaml allows: {error}"
+        ) from error
     if execution.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"{pack.slug}: {PREPARE_SCRIPT} could not be run: {execution.reason}")
     if execution.status is not ResultStatus.SUCCESS:
@@ -267,31 +271,19 @@ def _run_script(pack: Pack, sandbox: Sandbox) -> dict[str, bytes]:
     return {name: artifact.content for name, artifact in found.items() if name != DONE}
 
 
-@contextmanager
-def _inputs(pack: Pack) -> Iterator[dict[str, Path]]:
-    """The folders that the script sees; copied where another user, as whom it may run, could not read them."""
-    with ExitStack() as stack:
-        inputs = {}
-        for inside, part in (("/data/raw", "raw"), ("/pack", "utils")):
-            folder = pack.root / part
-            if not files.readable_by_all(folder):
-                folder = stack.enter_context(scratch.folder()) / "data"
-                for name, path in pack.members.items():
-                    if name.startswith(f"{part}/"):
-                        target = folder / name.removeprefix(f"{part}/")
-                        _make_parents(target, folder, mode=PUBLIC_FOLDER)
-                        files.copy(path, target, mode=PUBLIC_FILE)
-            inputs[inside] = folder
-        yield inputs
-
-
-def _compare(pack: Pack, first: Mapping[str, bytes | Path], second: Mapping[str, bytes]) -> None:
+def _compare(pack: Pack, first: Mapping[str, bytes], second: Mapping[str, bytes]) -> None:
+    """Refuse what two runs did not make the same; a format that packs the same values differently has to say so."""
     for name in sorted(first.keys() | second.keys()):
-        if first.get(name) != second.get(name):
-            raise PackError(
-                f"{pack.slug}: {PREPARE_SCRIPT} is not deterministic: {name} differs between two runs. "
-                "Fix its seeds, and sort whatever comes from a set or a folder."
-            )
+        if (one := first.get(name)) == (other := second.get(name)):
+            continue
+        if one is not None and other is not None and content_hash.has_values(name):
+            digests = {content_hash.digest(name, content) for content in (one, other)}
+            if len(digests) == 1:
+                continue
+        raise PackError(
+            f"{pack.slug}: {PREPARE_SCRIPT} is not deterministic: {name} differs between two runs. "
+            "Fix its seeds, and sort whatever comes from a set or a folder."
+        )
 
 
 def _check_names(pack: Pack, contents: Contents) -> None:
@@ -323,11 +315,13 @@ def _check_names(pack: Pack, contents: Contents) -> None:
         )
 
 
-def _check_hashes(pack: Pack, found: Mapping[str, str]) -> None:
+def _check_hashes(pack: Pack, found: Mapping[str, str], places: _Places) -> None:
     for name, expected in pack.config.contents.items():
-        if found[name] != expected:
+        is_of_values = expected.startswith(VALUES)
+        digest = content_hash.digest(name, _new_path(places, name)) if is_of_values else found[name]
+        if digest != expected:
             raise PackError(
-                f"{pack.slug}: {name} is not the file that the pack states: its SHA-256 is {found[name]}, "
+                f"{pack.slug}: {name} is not the file that the pack states: its SHA-256 is {digest}, "
                 f"and 'contents' in pack.yaml says {expected}. If the data was changed on purpose, correct 'contents' "
                 f"and raise the version; otherwise {PREPARE_SCRIPT} is not deterministic, or the pack is damaged."
             )

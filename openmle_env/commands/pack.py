@@ -3,9 +3,16 @@
 
 import typer
 
+from openmle_env.commands import pack_build, pack_import, pack_index, pack_new
+
 app = typer.Typer(
     name="pack", help="Task packs: new, check, build, import, push and pull.", pretty_exceptions_enable=False
 )
+app.command("new")(pack_new.new)
+app.command("build")(pack_build.build)
+app.command("index")(pack_index.index)
+app.command("import")(pack_import.import_packs)
+app.command("compare")(pack_import.compare)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,40 +1,124 @@
-"""``openmle prepare``: makes the data of tasks, or verifies what was made."""
+"""``openmle prepare``: makes the data of tasks, or verifies what was made; or only fetches what is needed for it."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openmle_env.commands.console import AsJson, console, emit, progress, say
+from openmle_env.commands.console import DONE, FAILED, AsJson, emit, progress, say, tell
+from openmle_env.errors import OpenMLEError, UsageError
+
+if TYPE_CHECKING:
+    from openmle_env.task_registry.folder import Pack
 
 
 def prepare(
     tasks: Annotated[
-        list[str], typer.Argument(metavar="TASK", help="Names of built-in tasks, or folders of task packs.")
-    ],
+        list[str] | None, typer.Argument(metavar="TASK", help="Names of tasks, or folders of task packs.")
+    ] = None,
     *,
+    suite: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE", help="The tasks of a suite: smoke, core, all, or a file.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", metavar="", help="Every built-in task.")] = False,
+    fetch_only: Annotated[
+        bool,
+        typer.Option("--fetch-only", metavar="", help="Only fetch what the tasks need, for a machine without network."),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", metavar="", help="Make the data again, even if it is there and whole.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
-    """Make the data of tasks; what is there already is verified."""
+) -> int:
+    """Make the data of tasks; what is there already is verified.
+
+    Of several tasks, one that fails keeps no other from being made: the failures are told at the end.
+    """
+    if sum((bool(tasks), suite is not None, every)) != 1:
+        raise UsageError("Name the tasks, or a suite (--suite NAME), or all of them (--all): one of the three.")
+    if fetch_only and force:
+        raise UsageError("--fetch-only makes no data, so --force would say nothing. Leave one of the two out.")
+    packs, failed = _of_suite("all" if suite is None else suite) if not tasks else _named(tasks)
+    alone = len(packs) + len(failed) == 1
+    documents: list[dict[str, object]] = []
+    for number, pack in enumerate(packs, 1):
+        label = f"{'fetching' if fetch_only else 'preparing'}{'' if alone else f' {number}/{len(packs)}'}"
+        try:
+            document = _fetch(pack, label) if fetch_only else _make(pack, label, force=force)
+        except OpenMLEError as error:
+            if alone:
+                raise
+            failed[pack.slug] = error
+            continue
+        documents.append(document)
+        if not as_json:
+            tell(_line(pack, document))
+    if as_json:
+        emit([*documents, *({"task": name, "error": _told(why)} for name, why in failed.items())])
+    if not failed:
+        return DONE
+    say(f"{len(failed)} of {len(packs) + sum(name not in {pack.slug for pack in packs} for name in failed)} failed:")
+    for name, why in failed.items():
+        say(f"  {name}: {why}")
+    return FAILED
+
+
+def _named(tasks: list[str]) -> tuple[list[Pack], dict[str, OpenMLEError]]:
+    """The packs of names that somebody gave; a misspelt one ends it before anything is made."""
     from openmle_env.task_registry.lookup import find  # pydantic and more
+
+    packs: list[Pack] = []
+    failed: dict[str, OpenMLEError] = {}
+    for name in dict.fromkeys(tasks):
+        try:
+            packs.append(find(name))
+        except OpenMLEError as error:
+            if isinstance(error, UsageError) or len(tasks) == 1:
+                raise
+            failed[name] = error
+    return packs, failed
+
+
+def _of_suite(name: str) -> tuple[list[Pack], dict[str, OpenMLEError]]:
+    """The packs of a suite, and its members that cannot be had here as it states them."""
+    from openmle_env.task_registry import suites
+    from openmle_env.task_registry.lookup import find
+
+    suite = suites.load(name)
+    failed: dict[str, OpenMLEError] = {task: UsageError(why) for task, why in suite.gaps(find).items()}
+    return [find(member.task) for member in suite.tasks if member.task not in failed], failed
+
+
+def _make(pack: Pack, label: str, *, force: bool) -> dict[str, object]:
     from openmle_env.task_registry.prepare import prepare as make
 
-    packs = [find(name) for name in tasks]  # a misspelt name ends it before anything is made
-    documents = []
-    for pack in packs:
-        with progress("preparing") as report:
-            prepared = make(pack, progress=report, force=force, show_trace=True)
-        documents.append({"task": pack.slug, "version": pack.version, "hash": pack.hash,
-                          "made": prepared.made, "public": str(prepared.public),
-                          "warnings": list(prepared.warnings)})  # fmt: skip
-        for warning in prepared.warnings:
-            say(f"Warning: {pack.slug}: {warning}")
-        if not as_json:
-            verb = "prepared" if prepared.made else "was prepared before, and is whole"
-            console().print(f"{pack.slug} {verb}. Public files: {prepared.public}")
-    if as_json:
-        emit(documents)
+    with progress(label) as report:
+        prepared = make(pack, progress=report, force=force, show_trace=True)
+    for warning in prepared.warnings:
+        say(f"Warning: {pack.slug}: {warning}")
+    return {"task": pack.slug, "version": pack.version, "hash": pack.hash, "made": prepared.made,
+            "public": str(prepared.public), "warnings": list(prepared.warnings)}  # fmt: skip
+
+
+def _fetch(pack: Pack, label: str) -> dict[str, object]:
+    from openmle_env.task_registry.raw_inputs import fetch
+
+    with progress(label) as report:
+        found = fetch(pack, report)
+    files = [{"file": one.file, "sha256": one.sha256, "size": one.size, "path": str(path)} for one, path in found]
+    return {"task": pack.slug, "version": pack.version, "hash": pack.hash, "fetched": files}
+
+
+def _line(pack: Pack, document: dict[str, Any]) -> str:
+    if "fetched" in document:
+        files, size = document["fetched"], sum(one["size"] for one in document["fetched"])
+        return (
+            f"{pack.slug}: {len(files)} files are here, {size / 1e6:.1f} MB." if files else f"{pack.slug} needs none."
+        )
+    verb = "prepared" if document["made"] else "was prepared before, and is whole"
+    return f"{pack.slug} {verb}. Public files: {document['public']}"
+
+
+def _told(error: OpenMLEError) -> dict[str, str]:
+    return {"kind": type(error).__name__, "message": str(error), "fault": error.fault.value}

@@ -107,6 +107,8 @@ class Reply:
     """Settings that the server refused, so that they were left out."""
     seconds: float = 0.0
     """From the request to the reply."""
+    waited: float = 0.0
+    """Of these, the seconds that passed before and between the tries: that is not the model's time."""
 
 
 class Policy(Protocol):
@@ -119,7 +121,8 @@ class Policy(Protocol):
         """Answer one request.
 
         Raises:
-            PolicyError: No reply could be had: key, model, budget, server or deadline. Its message says which.
+            PolicyError: No reply could be had: key, model, budget, server or deadline. Its message says which, and
+                so does its class (see `openmle_env.policies.failures`).
         """
 
     def close(self) -> None:

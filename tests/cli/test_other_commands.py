@@ -196,7 +196,7 @@ def test_a_packs_own_metric_is_called_so() -> None:
 
 def test_help_uses_names_in_capitals(openmle) -> None:
     assert "{TASK} [PROGRAM.py]... " in openmle("run", "--help").stdout
-    assert "{TASK}... " in openmle("prepare", "--help").stdout
+    assert "[TASK]... " in openmle("prepare", "--help").stdout
     assert "{TASK|ANSWERS.csv} {SUBMISSION} " in openmle("grade", "--help").stdout
     lines = openmle("run", "--help").stdout.splitlines()
     options = [line for line in lines if re.match(r"\W+--(?!help|feed|warm)", line)]

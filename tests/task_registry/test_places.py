@@ -1,0 +1,130 @@
+"""Folders of packs: those of a setting, those of other packages, and names that stand in several of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from openmle_env.errors import PackError, UnknownNameError, UsageError
+from openmle_env.task_registry import catalogue, index, make_index, places
+from openmle_env.task_registry.lookup import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(write_pack: Callable[..., Path], finished, monkeypatch) -> Path:
+    """A folder that the setting names, with two packs."""
+    for name in ("AI4Code", "pets"):
+        write_pack(finished, name=name)
+    root = write_pack(finished, name="pets").parent
+    monkeypatch.setenv("OPENMLE_PACKS", str(root))
+    return root
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_packs_of_a_folder_have_names(folder, *, indexed):
+    if indexed:
+        make_index.write(folder, folder / "index.json")
+    assert find("pets").root == folder / "pets"
+    assert find("ai4code") == find("AI4Code") == find("OpenMLE/ai4code-v0")
+    assert find("titanic").root == index.PACKS.resolve() / "titanic"
+    with pytest.raises(UnknownNameError, match="Did you mean 'ai4code'"):
+        find("ai4cod")
+    found = {task.entry.slug: task for task in catalogue.known()}
+    assert (found["ai4code"].source, found["ai4code"].folder) == (str(folder), folder / "AI4Code")
+    assert found["titanic"].source == "built-in"
+
+
+def test_nothing_is_opened_for_a_name_but_its_own_pack(folder):
+    (folder / "broken").mkdir()
+    (folder / "broken" / "pack.yaml").write_text("no: pack")
+    (folder / "_drafts").mkdir()
+    assert find("pets").slug == "pets"
+    faults: list[str] = []
+    assert "pets" in {task.entry.slug for task in catalogue.known(faults.append)}
+    assert len(faults) == 1
+    assert "broken" in faults[0]
+    with pytest.raises(PackError, match="broken"):
+        catalogue.known()
+
+
+def test_a_name_of_two_different_packs_is_refused_with_both_places(folder, write_pack, finished):
+    write_pack(finished, name="titanic")
+    with pytest.raises(UsageError) as caught:
+        find("titanic")
+    for said in ("built-in", str(index.PACKS.resolve() / "titanic"), str(folder / "titanic"), "Give the folder"):
+        assert said in str(caught.value)
+    assert find(folder / "titanic").slug == "titanic"
+
+
+def test_the_same_pack_in_two_places_is_one(folder, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "pets").symlink_to(folder / "pets")
+    monkeypatch.setenv("OPENMLE_PACKS", f"{folder}:{other}:{folder}")
+    assert find("pets").root == folder / "pets"
+    assert len(places.places()) == 3
+
+
+def test_a_folder_with_another_name_than_its_task_is_refused(folder, write_pack, finished):
+    write_pack(finished, {"pack.yaml": "slug: cats\n"}, name="dogs")
+    with pytest.raises(PackError, match="holds the task 'cats'"):
+        find("dogs")
+    with pytest.raises(PackError, match="holds the task 'cats'"):
+        make_index.write(folder, folder / "index.json")
+    assert not (folder / "index.json").exists()
+
+
+def test_two_folders_of_one_name_are_refused(folder, write_pack, finished):
+    write_pack(finished, name="Pets")
+    with pytest.raises(PackError, match=r"Pets and .*pets are both the task 'pets'"):
+        find("ai4code")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("nothing", "no folder .*nothing.*Correct OPENMLE_PACKS"), ("pets", "is a task pack itself")]
+)
+def test_a_setting_that_names_no_folder_of_packs(folder, write_pack, finished, monkeypatch, *, name, message):
+    write_pack(finished, {"pack.yaml": "title: Pets\n"}, name="pets")
+    monkeypatch.setenv("OPENMLE_PACKS", str(folder / name))
+    with pytest.raises(PackError, match=message):
+        find("titanic")
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch, write_pack, finished) -> Path:
+    """A folder of ``sys.path`` with a package that offers packs; importing it fails."""
+    root = tmp_path / "site"
+    inner = root / "our_tasks" / "inner"
+    inner.mkdir(parents=True)
+    (root / "our_tasks" / "__init__.py").write_text("raise RuntimeError('imported')")
+    (inner / "__init__.py").write_text("raise RuntimeError('imported')")
+    write_pack(finished, name="pets").rename(inner / "pets")
+    info = root / "our_tasks-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: our-tasks\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[console_scripts]\nours = our_tasks:main\n\n[openmle_env.packs]\n# ours\nours = our_tasks.inner\ngone = no_such\n"
+    )
+    (root / "other-2.0.dist-info").mkdir()
+    monkeypatch.syspath_prepend(str(root))
+    return root
+
+
+def test_packs_of_another_package_are_found_without_importing_it(site):
+    assert find("pets").root == site / "our_tasks" / "inner" / "pets"
+    assert [place.name for place in places.places()] == ["built-in", "ours"]
+    assert "our_tasks" not in sys.modules
+
+
+def test_our_look_at_entry_points_sees_what_the_standard_library_sees(site):
+    from importlib import metadata
+
+    theirs = {(point.name, point.module) for point in metadata.entry_points(group=places.GROUP)}
+    assert theirs == {("ours", "our_tasks.inner"), ("gone", "no_such")}
+    assert {pair for folder in sys.path for pair in places._entry_points(folder)} == theirs
