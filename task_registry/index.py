@@ -70,6 +70,7 @@ class IndexEntry(NamedTuple):
     """1: sound, and tells good agents from bad ones; 2: usable; 3: for trying things out."""
 
 
+_FOLDER = re.compile(r"[^./\0][^/\0]*")
 _TYPES: dict[str, set[type]] = {
     **{name: {str} for name in IndexEntry._fields},
     **{name: {int} for name in ("size", "gpus", "tier")},
@@ -149,9 +150,10 @@ def _fault(content: Any) -> str:
             return f"a {name!r} is of type {strangers.pop().__name__}"
     if len(set(columns.get("slug", ()))) != len(tasks):
         return "a task stands twice"
-    for folder in columns.get("folder", ()):
-        if not folder or folder.startswith(".") or "/" in folder or "\0" in folder:
-            return f"{folder!r} is not the name of a folder beside it"
+    folders = columns.get("folder", ())
+    if not all(map(_FOLDER.fullmatch, folders)):
+        stranger = next(folder for folder in folders if not _FOLDER.fullmatch(folder))
+        return f"{stranger!r} is not the name of a folder beside it"
     return ""
 
 

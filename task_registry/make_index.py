@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from openmle_env.task_registry.folder import Pack
 
+MAX_FAULTS = 20
+"""As many packs that cannot be used are named."""
 _DATA = ("raw/", "data/")
 
 
@@ -66,16 +68,21 @@ def entries(folder: Path, progress: Callable[[str, float], None] | None = None) 
     """The tasks of all packs in ``folder``, by their names.
 
     Raises:
-        PackError: A pack cannot be used, its folder has another name than its task, or two have the same.
+        PackError: Packs cannot be used, have other names than their folders, or the same; all of them are named.
     """
-    made: dict[str, IndexEntry] = {}
+    made, faults = [], []
     found = pack_folders(folder)
     for number, (name, path) in enumerate(found.items()):
         if progress:
             progress(name, number / len(found))
-        entry = entry_of(open_named(path))
-        made[entry.slug] = entry
-    return sorted(made.values())
+        try:
+            made.append(entry_of(open_named(path)))
+        except PackError as error:
+            faults.append(str(error))
+    if faults:
+        more = f"\n... and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
+        raise PackError("\n".join(faults[:MAX_FAULTS]) + more)
+    return sorted(made)
 
 
 def write(

@@ -113,9 +113,10 @@ def _fetch(pack: Pack, label: str) -> dict[str, object]:
 def _line(pack: Pack, document: dict[str, Any]) -> str:
     if "fetched" in document:
         files, size = document["fetched"], sum(one["size"] for one in document["fetched"])
-        return (
-            f"{pack.slug}: {len(files)} files are here, {size / 1e6:.1f} MB." if files else f"{pack.slug} needs none."
-        )
+        if not files:
+            return f"{pack.slug} fetches nothing."
+        count = "1 file is" if len(files) == 1 else f"{len(files)} files are"
+        return f"{pack.slug}: {count} here, {size / 1e6:.1f} MB."
     verb = "prepared" if document["made"] else "was prepared before, and is whole"
     return f"{pack.slug} {verb}. Public files: {document['public']}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import importlib.util
 import io
 import lzma
 import struct
@@ -133,28 +134,56 @@ def unpacked(file: IO[bytes], kind: Kind, tally: Tally) -> IO[bytes]:
     Raises:
         PreparationError: Nothing here decompresses this kind.
     """
-    if kind == "zst":
-        return _zstandard(file, tally)
+    if kind == "zst" and importlib.util.find_spec("zstandard") is None:
+        raise PreparationError(
+            f"{printable(tally.archive)} is compressed with Zstandard, which this Python cannot read. "
+            "Install the extra: pip install 'openmle-env[archives]'"
+        )
     makers: dict[str, Callable[[], _Decompressor]] = {
         "gz": _Gzip,
         "xz": lambda: lzma.LZMADecompressor(memlimit=tally.limits.memory_bytes),
         "bz2": bz2.BZ2Decompressor,
+        "zst": lambda: _Zstandard(tally.limits.memory_bytes),
     }
     return Unpacked(file, makers[kind])  # type: ignore[return-value]  # a raw stream that is only read
 
 
-def _zstandard(file: IO[bytes], tally: Tally) -> IO[bytes]:
-    try:
-        import zstandard  # type: ignore[import-not-found]  # of an extra
-    except ImportError:
-        raise PreparationError(
-            f"{tally.archive} is compressed with Zstandard, which this Python cannot read. "
-            "Install the extra: pip install 'openmle-env[archives]'"
-        ) from None
-    made: IO[bytes] = zstandard.ZstdDecompressor(max_window_size=tally.limits.memory_bytes).stream_reader(
-        file, read_across_frames=True
-    )
-    return made
+class _Zstandard:
+    """zstandard's object, with the methods of the others: fed so little at once that what comes fits into memory."""
+
+    def __init__(self, memory: int) -> None:
+        import zstandard  # of an extra
+
+        self._object = zstandard.ZstdDecompressor(max_window_size=memory).decompressobj()
+        self._fault = zstandard.ZstdError
+        self._input = self._output = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._object.eof and not self._output
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._object.unused_data) + self._input
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._input and not self._output and not self._object.eof
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        self._input += data
+        try:
+            while self._input and not self._output and not self._object.eof:
+                piece, self._input = self._input[:_PIECE], self._input[_PIECE:]
+                self._output = self._object.decompress(piece)
+        except self._fault as error:
+            raise EOFError(str(error)) from None
+        found, self._output = self._output[:max_length], self._output[max_length:]
+        return found
+
+
+_PIECE = 1024
+"""Bytes that are given to Zstandard at once: each may become 32,768."""
 
 
 class Counted:

@@ -151,18 +151,20 @@ class Workspace:
 
 
 def states(to: Path) -> list[state.TaskState]:
-    """The states of all tasks that are built into a folder, by name.
-
-    Raises:
-        PackError: One cannot be read.
-    """
+    """The states of all tasks that are built into a folder, by name; one that cannot be read counts as failed."""
     work = to / WORK
     if not work.is_dir():
         return []
-    found = [
-        state.read(folder) for folder in sorted(work.iterdir()) if folder.is_dir() and not folder.name.startswith(".")
-    ]
-    return [one for one in found if one is not None]
+    folders = [one for one in sorted(work.iterdir()) if one.is_dir() and not one.name.startswith(".")]
+    return [one for one in map(_state_of, folders) if one is not None]
+
+
+def _state_of(folder: Path) -> state.TaskState | None:
+    try:
+        return state.read(folder)
+    except PackError as error:
+        lost = state.Stage(outcome="failed", inputs="", reason=str(error))
+        return state.TaskState(slug=folder.name, kind="folder", name="", stages={"download": lost})
 
 
 def _link(source: str, target: str) -> None:

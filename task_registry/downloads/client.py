@@ -46,6 +46,8 @@ def ask(
         )
     except FileNotFoundError:
         raise InfrastructureError(missing) from None
+    except OSError as error:
+        raise InfrastructureError(f"{command[0]} cannot be run: {error.strerror or error}.") from None
     except subprocess.TimeoutExpired:
         raise InfrastructureError(
             f"{command[0]} did not answer within {SECONDS:g} s. Look at the network, and try again."

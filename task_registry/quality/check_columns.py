@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 MAX_NAMED_TARGETS = 12
 """Of more target columns a description need not name each."""
 
+MIN_WORD = 4
+DESCRIBED = 0.6
+"""Share of the words by which a metric is described that have to stand in the description if its name does not."""
+
 
 @check("columns_agree", group="columns", severity="high", source="processed_csv_evidence", acceptable=False)
 def columns_agree(subject: Subject) -> Iterator[Found]:
@@ -83,6 +87,8 @@ def labels_agree(subject: Subject) -> Iterator[Found]:
         yield skip("No target is a label.")
         return
     train = subject.table(TRAIN) if TRAIN in subject.public_files else None
+    if train is not None and (train.problem is not None or not train.rows):
+        train = None
     for name, labels in stated.items():
         answers = _labels(subject.answers.cells[name])
         learnt = _labels(train.cells[name]) if train is not None and name in train.names else None
@@ -111,7 +117,7 @@ def description_names(subject: Subject) -> Iterator[Found]:
     if missing and (len(targets) <= MAX_NAMED_TARGETS or len(missing) == len(targets)):
         yield bad(f"The description does not name what is predicted: {_some(missing)}.")
     names = _metric_names(subject.metric)
-    if not any(name in folded for name in names):
+    if not any(name in folded for name in names) and not _is_described(subject.metric, folded):
         yield bad(f"The description does not name the metric; none of these words is in it: {', '.join(names[:5])}.")
     files = [name for name in (TRAIN, TEST) if name in subject.public_files]
     if unnamed := [name for name in files if name not in text]:
@@ -138,6 +144,14 @@ def _metric_names(metric: OurMetric | None) -> list[str]:
     if metric is None:
         return ["metric", "score", "evaluat"]
     return list(dict.fromkeys(_fold(name) for name in (metric.name, *metric.aliases)))
+
+
+def _is_described(metric: OurMetric | None, folded: str) -> bool:
+    """Whether most of the longer words by which the metric is described stand in a text."""
+    if metric is None:
+        return False
+    words = {word for word in _fold(metric.description).split() if len(word) >= MIN_WORD}
+    return sum(1 for word in words if word[:MIN_WORD] in folded) >= max(2, DESCRIBED * len(words))
 
 
 def _fold(text: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from openmle_env.task_registry import files
 from openmle_env.task_registry.quality.checks import Unavailable, bad, check, good, skip
-from openmle_env.task_registry.quality.side_files import by_row
 from openmle_env.task_registry.quality.subject import TEST, TRAIN
 from openmle_env.task_registry.quality.target import MIN_ROWS
 
@@ -23,6 +22,9 @@ MANY, SOME = 0.2, 0.02
 """Shares of rows with a copy that has their answer: the first refuses the pack, the second is worth a look."""
 UNIQUE = 0.8
 """Where fewer training rows differ from all others, rows repeat by their nature."""
+MIN_COLUMNS = 2
+"""What has fewer columns repeats by its nature: a name, a word."""
+MIN_COPIES = 3
 MAX_HASHED = 2_000
 """As many side files of each side are compared."""
 _NUMBER = re.compile(r"-?\d+\.\d+|-?\d+")
@@ -52,7 +54,7 @@ def duplicate_files(subject: Subject) -> Iterator[Found]:
 
     The same picture under a name of the training side has its answer in the table.
     """
-    owned = {name for names in by_row(subject).values() for name in names}
+    owned = {name for names in subject.owned_files.values() for name in names}
     if len(owned) < MIN_ROWS:
         yield skip("The rows that are predicted have no files of their own.")
         return
@@ -77,34 +79,40 @@ def duplicate_files(subject: Subject) -> Iterator[Found]:
 
 def _look(subject: Subject, spell: Callable[[str], str], how: str, *, exact_too: bool = True) -> Iterator[Found]:
     test_rows, train_rows, names = _features(subject)
-    train_keys = _joined(train_rows, spell)
+    train_keys, test_keys = _joined(train_rows, spell), _joined(test_rows, spell)
     right: dict[str, set[tuple[str, ...]]] = {}
     train = subject.table(TRAIN)
-    answers = list(zip(*([cell.strip() for cell in train.cells[name]] for name in subject.truth_names), strict=True))
+    answers = zip(*([cell.strip() for cell in train.cells[name]] for name in subject.truth_names), strict=True)
     for key, answer in zip(train_keys, answers, strict=True):
         right.setdefault(key, set()).add(answer)
     truth = list(zip(*(subject.test_rows.truth[name] for name in subject.truth_names), strict=True))
-    exact = {row for row, key in enumerate(_joined(test_rows, str)) if key in set(_joined(train_rows, str))}
-    copies = 0
-    told = 0
-    for row, key in enumerate(_joined(test_rows, spell)):
-        if key in right and (exact_too or row not in exact):
-            copies += 1
-            told += right[key] == {truth[row]}
-    share = told / len(truth)
-    evidence = f"{copies:,} of {len(truth):,} rows have a copy by {len(names)} columns; for {told:,} all copies have the answer"
+    exact: set[int] = set()
+    if not exact_too:
+        same = set(_joined(train_rows, str))
+        exact = {row for row, key in enumerate(_joined(test_rows, str)) if key in same}
+    copied = [row for row, key in enumerate(test_keys) if key in right and row not in exact]
+    told = sum(1 for row in copied if right[test_keys[row]] == {truth[row]})
+    evidence = (
+        f"{len(copied):,} of {len(truth):,} rows have a copy by {len(names)} columns; "
+        f"for {told:,} all copies have the answer"
+    )
     counts = Counter(train_keys)
     unique = sum(1 for key in train_keys if counts[key] == 1) / len(train_keys)
-    natural = len(names) < 2 or unique < UNIQUE
-    if share >= SOME and told >= 3:
-        if natural:
-            more = f"{unique:.0%} of the training rows differ from all others, so that rows repeat by their nature"
-            yield bad(f"Rows that are predicted are {how} as training rows.", f"{evidence}; {more}", "low")
-        else:
-            severity = "high" if share >= MANY and exact_too else "medium"
-            yield bad(f"Rows that are predicted are {how} as training rows, which have their answers. Remove the "
-                      "copies, or keep them on one side.", evidence, severity)  # fmt: skip
-    yield good(f"{evidence}.")
+    share = told / len(truth)
+    if share < SOME or told < MIN_COPIES:
+        yield good(f"{evidence}.")
+    elif len(names) < MIN_COLUMNS or unique < UNIQUE:
+        yield good(
+            f"{evidence}. Rows repeat by their nature: "
+            f"{unique:.0%} of the training rows differ from all others, by {len(names)} columns."
+        )
+    else:
+        yield bad(
+            f"Rows that are predicted are {how} as training rows, which have their answers. Remove the copies, or keep "
+            "them on one side.",
+            evidence,
+            "high" if share >= MANY and exact_too else "medium",
+        )
 
 
 def _features(subject: Subject) -> tuple[list[Array], list[Array], list[str]]:

@@ -76,8 +76,11 @@ def row_order(subject: Subject) -> Iterator[Found]:
         for target in targets:
             share = skill(Feature(name, values, None, monotone=True), target)
             if share >= (GIVES_AWAY if target.kind == "classes" else NUMBER_SUSPICIOUS):
-                severity = "medium" if over_time else "high"
-                yield bad(f"{target.name!r} follows {name}: shuffle the rows by a hash.", f"{share:.3f} of 1", severity)
+                yield bad(
+                    f"{target.name!r} follows {name}: shuffle the rows by a hash.",
+                    f"{share:.3f} of 1",
+                    "medium" if over_time else "high",
+                )
                 break
 
 
@@ -151,9 +154,9 @@ def _columns(subject: Subject) -> Iterator[Feature]:
     names = [name for name in test.names if name not in skipped]
     chosen = [names[int(i)] for i in np.linspace(0, len(names) - 1, min(len(names), MAX_COLUMNS))]
     for name in chosen:
-        learnt = train.cells[name] if aligned and train is not None and name in train.names else None
-        yield from features.of_column(name, _stripped(test.cells[name][there]), _stripped(learnt))
+        learnt = _stripped(train.cells[name]) if aligned and train is not None and name in train.names else None
+        yield from features.of_column(name, _stripped(test.cells[name][there]), learnt)
 
 
-def _stripped(cells: Array | None) -> Array | None:
-    return None if cells is None else np.array([cell.strip() for cell in cells], dtype=object)
+def _stripped(cells: Array) -> Array:
+    return np.array([cell.strip() for cell in cells], dtype=object)

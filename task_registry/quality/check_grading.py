@@ -42,6 +42,8 @@ WORST_TOLERANCE = 0.02
 """How far 'rewards.worst' may be from the sample's score, as the same share."""
 LAZY, TRIVIAL = 0.3, 0.9
 """Shares of the way from the sample to gold: what predictions made of ids may reach, and a copy of the nearest row."""
+KNOWS_MOST = 0.6
+"""The same share of a sample submission that can only have been made from answers."""
 MANY_ROWS = 300_000
 """In larger tasks fewer submissions are tried."""
 FEW_ROWS = 20
@@ -147,10 +149,6 @@ def constant_at_chance(subject: Subject) -> Iterator[Found]:
     Ties that are broken in favour of the truth make a perfect score of nothing.
     """
     probes, metric = subject.probes, subject.metric
-    if metric is not None and metric.check is not None:
-        skipped = f"Predictions of the metric {metric.name} are no single values."
-        yield skip(skipped)
-        return
     for part in PARTS:
         scores = [probes.grade(name, part).score for name in ("constant", "sample", "gold")]
         constant, sample, gold = scores
@@ -273,7 +271,8 @@ def sample_knows_nothing(subject: Subject) -> Iterator[Found]:
             yield skip("The permuted sample is no valid submission.")
         elif (gain := _way(sample, moved, gold)) > LAZY:
             evidence = f"{part}: sample {sample:g}, permuted {moved:g}, answers {gold:g}"
-            yield bad(f"The sample submission knows {gain:.0%} of the answers. Fill it with one value.", evidence)
+            message = f"The sample submission knows {gain:.0%} of the answers. Fill it with one value."
+            yield bad(message, evidence, "high" if gain > KNOWS_MOST else "medium")
 
 
 @check("lazy_attackers", group="leaks", severity="high", source="metric_smoke_test")

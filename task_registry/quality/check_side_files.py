@@ -9,12 +9,13 @@ import numpy as np
 
 from openmle_env.task_registry.quality.checks import bad, check, good, skip
 from openmle_env.task_registry.quality.scan import SUFFIXES
-from openmle_env.task_registry.quality.side_files import MAX_ROWS, WORDS, by_row, texts
+from openmle_env.task_registry.quality.side_files import MAX_ROWS, WORDS, texts
 from openmle_env.task_registry.quality.subject import SAMPLE_NAME, TEST, TRAIN
 from openmle_env.task_registry.quality.target import MIN_ROWS, Target, to_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from openmle_env.graders.rows import Array
     from openmle_env.task_registry.quality.checks import Found
@@ -34,7 +35,7 @@ def side_files(subject: Subject) -> Iterator[Found]:
 
     Agents read side files, logs, comments of archives and EXIF, and had perfect scores by it.
     """
-    owned = by_row(subject)
+    owned = subject.owned_files
     if len(owned) < MIN_ROWS:
         yield skip("The rows that are predicted have no files of their own.")
         return
@@ -71,7 +72,7 @@ def ids_to_answers(subject: Subject) -> Iterator[Found]:
             looked += 1
             yield from _in_table(subject, name)
     chosen = np.linspace(0, len(rows.keys) - 1, min(len(rows.keys), MAX_ROWS)).astype(np.int64)
-    owned = {name for names in by_row(subject).values() for name in names}
+    owned = {name for names in subject.owned_files.values() for name in names}
     for name, path in subject.public_files.items():
         if name.lower().endswith(SUFFIXES) or name in owned:
             continue
@@ -220,9 +221,9 @@ def _arrays(subject: Subject) -> Iterator[tuple[str, Array]]:
                     yield f"{name}{inside}", array.reshape(-1).astype(np.float64)
 
 
-def _loaded(path: object) -> Iterator[tuple[str, Array]]:
+def _loaded(path: Path) -> Iterator[tuple[str, Array]]:
     try:
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r")  # type: ignore[call-overload]  # a path
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
         if isinstance(loaded, np.ndarray):
             yield "", loaded
             return

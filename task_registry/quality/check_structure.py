@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from openmle_env.errors import UnknownNameError, unknown_name
 from openmle_env.task_registry.folder import PREPARE_SCRIPT
 from openmle_env.task_registry.quality.checks import bad, check, good, registered, skip
-from openmle_env.task_registry.quality.subject import SAMPLE_NAME, TEST, TRAIN
+from openmle_env.task_registry.quality.subject import SAMPLE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,9 +78,10 @@ def required_files(subject: Subject) -> Iterator[Found]:
     data = [name for name in public if name != SAMPLE_NAME and not name.startswith("description.")]
     if not data:
         yield bad("public/ holds nothing but the sample submission, so that programs have nothing to learn from.")
-    for name in (TRAIN, TEST):
-        if data and not any(one.startswith(name) for one in public):
-            yield bad(f"There is no public/{name}. Agents expect one.", ", ".join(sorted(data)[:10]), "low")
+    unsupervised = subject.metric is not None and subject.metric.any_names
+    for side in ("test",) if unsupervised else ("train", "test"):
+        if data and not any(side in one for one in public):
+            yield bad(f"No public file is named after its side, {side}.", ", ".join(sorted(data)[:10]), "low")
     for name, path in public.items():
         if not path.stat().st_size:
             yield bad(f"public/{name} is empty.")

@@ -110,6 +110,10 @@ def id_order(subject: Subject) -> Iterator[Found]:
         yield bad(f"{sample.name} and {test.name} have the same ids in another order. Write both in one.", evidence)
 
 
+def _digest(ids: list[str]) -> str:
+    return hashlib.sha256("\n".join(ids).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def _whole(table: Scan) -> Scan:
     if table.problem is not None or not table.names:
         raise Unavailable(f"{table.name} is no sound table.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
 from openmle_env.errors import OpenMLEError, unknown_name
@@ -76,6 +77,20 @@ class Check:
 GROUPS = ("structure", "tables", "columns", "leaks", "grading", "raw data", "provenance", "programs")
 """In the order in which they run: what is quick and what everything else rests on comes first."""
 
+CHECKS = (
+    "check_structure",
+    "check_tables",
+    "check_columns",
+    "check_features",
+    "check_side_files",
+    "check_duplicates",
+    "check_grading",
+    "check_raw",
+    "check_provenance",
+    "check_references",
+)
+"""The modules that hold checks; importing one registers its checks."""
+
 _registered: dict[str, Check] = {}
 
 
@@ -113,19 +128,8 @@ def check(
 
 def registered() -> dict[str, Check]:
     """Every check by its name, in the order in which they run."""
-    from openmle_env.task_registry.quality import (  # noqa: F401  each registers its checks
-        check_columns,
-        check_duplicates,
-        check_features,
-        check_grading,
-        check_provenance,
-        check_raw,
-        check_references,
-        check_side_files,
-        check_structure,
-        check_tables,
-    )
-
+    for module in CHECKS:
+        import_module(f"openmle_env.task_registry.quality.{module}")
     return dict(sorted(_registered.items(), key=lambda item: GROUPS.index(item[1].group)))
 
 

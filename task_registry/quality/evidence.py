@@ -1,4 +1,4 @@
-"""What a judge is shown of a pack: texts, figures and a few public rows, and of the hidden answers nothing but counts."""
+"""What a judge is shown of a pack: texts, figures, a few public rows, and of the hidden answers nothing but counts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def gather(subject: Subject, usage: Usage | None) -> Evidence:
                 "downloads": [one.model_dump() for one in pack.config.downloads],
                 "data": pack.config.data.model_dump(),
             }
-        ),  # fmt: skip
+        ),
     )
 
 

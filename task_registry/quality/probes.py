@@ -99,7 +99,7 @@ class Probes:
         return len(self.sample[self.subject.schema.id.name])
 
     def mixed(self) -> Columns:
-        """Gold, but for every fourth row, which is the sample's; chosen so that equal rows count as little as can be."""
+        """Gold, but for a quarter of the rows in which the sample differs from it: those are the sample's."""
         ids = self.subject.schema.id.name
         order = np.random.default_rng(1).permutation(self.rows)
         names = [target.name for target in self.subject.schema.targets]

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from openmle_env.task_registry.folder import PREPARE_SCRIPT
+from openmle_env.task_registry.quality.features import BLANKS
 from openmle_env.task_registry.quality.report import RawTable, Usage
 from openmle_env.task_registry.quality.scan import SUFFIXES, Scan, scan
 from openmle_env.task_registry.quality.subject import TRAIN
@@ -53,17 +54,12 @@ def usage(subject: Subject) -> Usage:
     """How much of the raw data the task uses, as far as its tables tell."""
     pack = subject.pack
     targets = set(subject.truth_names) | {target.name for target in subject.schema.targets}
-    tables, roles = [], []
+    tables = []
     for name, table in subject.raw_tables.items():
-        present = sorted(targets & set(table.names))
-        labelled = None
-        if present and len(table.positions):
-            filled = sum(1 for cell in table.cells[present[0]] if cell.strip())
-            labelled = round(filled * table.rows / len(table.positions))
-        roles.append((name, labelled))
+        labelled = _labelled(table, targets) if targets & set(table.names) else None
         tables.append(RawTable(name=name, rows=table.rows, columns=table.names, labelled_rows=labelled))
     with_target = [table for table in tables if table.labelled_rows is not None]
-    train = subject.table(TRAIN).rows if TRAIN in subject.public_files else 0
+    train = _labelled(subject.table(TRAIN), targets) if TRAIN in subject.public_files else 0
     test = subject.answers.rows
     labelled_rows = sum(table.labelled_rows or 0 for table in with_target) if with_target else None
     return Usage(
@@ -77,6 +73,15 @@ def usage(subject: Subject) -> Usage:
         raw_test_role=_role(tables, script(pack)),
         unused_raw_files=tuple(unused(pack)),
     )
+
+
+def _labelled(table: Scan, targets: set[str]) -> int:
+    """The rows whose target is filled, estimated where rows were sampled; all, where there is no target."""
+    present = sorted(targets & set(table.names))
+    if not present or not len(table.positions):
+        return table.rows
+    filled = sum(1 for cell in table.cells[present[0]] if cell.strip() not in BLANKS)
+    return round(filled * table.rows / len(table.positions))
 
 
 def _role(

@@ -92,7 +92,7 @@ class Usage(Block):
     labelled_raw_rows: int | None = None
     """Of those, the rows whose target is filled."""
     train_rows: int = 0
-    """Rows of ``public/train.csv``."""
+    """Rows of ``public/train.csv`` whose target is filled."""
     test_rows: int = 0
     """Rows of ``private/test_answer.csv``."""
     conserved: bool | None = None

@@ -7,7 +7,7 @@ import io
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def _open(path: Path) -> Iterator[Source]:
             yield Source(file, path.stat().st_size, MAX_BYTES)
             return
         with gzip.open(file) as unpacked:
-            yield Source(_Whole(unpacked), path.stat().st_size, MAX_BYTES)
+            yield Source(cast("BinaryIO", _Whole(unpacked)), path.stat().st_size, MAX_BYTES)
 
 
 class _Whole(io.RawIOBase):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import zipfile
 import zlib
@@ -42,13 +41,7 @@ def by_row(subject: Subject) -> dict[int, list[str]]:
     Files that belong to several rows, such as an archive of all, are not among them.
     """
     rows = subject.test_rows
-    place: dict[str, list[str]] = {}
-    for name in subject.public_files:
-        if name.lower().endswith(SUFFIXES):
-            continue
-        path = PurePosixPath(name)
-        for key in {name, path.name, path.stem, path.name.partition(".")[0]}:
-            place.setdefault(key, []).append(name)
+    place = _places(subject)
     if not place:
         return {}
     columns = [rows.keys]
@@ -69,6 +62,17 @@ def by_row(subject: Subject) -> dict[int, list[str]]:
     return {row: names for row, names in found.items() if names}
 
 
+def _places(subject: Subject) -> dict[str, list[str]]:
+    """The public files but tables, by each way in which a cell may name one."""
+    place: dict[str, list[str]] = {}
+    for name in subject.public_files:
+        if not name.lower().endswith(SUFFIXES):
+            path = PurePosixPath(name)
+            for key in {name, path.name, path.stem, path.name.partition(".")[0]}:
+                place.setdefault(key, []).append(name)
+    return place
+
+
 def _by_words(subject: Subject, found: dict[int, list[str]]) -> dict[int, list[str]]:
     """Files whose names hold an id among other words, such as ``test/cat_0012.png`` for the id 0012."""
     taken = {name for names in found.values() for name in names}
@@ -86,7 +90,7 @@ def _by_words(subject: Subject, found: dict[int, list[str]]) -> dict[int, list[s
 
 def sizes_by_row(subject: Subject) -> Array | None:
     """Bytes of the files of each row that is predicted; None where the rows have no files of their own."""
-    found = by_row(subject)
+    found = subject.owned_files
     if len(found) < len(subject.test_rows.keys) or not found:
         return None
     return np.array(
@@ -141,7 +145,7 @@ def _inflated(head: bytes) -> Iterator[str]:
 def _members(path: Path) -> Iterator[str]:
     """Names, comments and small texts inside a ZIP archive."""
     try:
-        with files.opened(path) as file, zipfile.ZipFile(io.BufferedReader(file)) as archive:  # type: ignore[type-var]
+        with files.opened(path) as file, zipfile.ZipFile(file) as archive:
             yield archive.comment.decode("utf-8", "replace")
             for member in archive.infolist()[:MAX_MEMBERS]:
                 yield member.filename

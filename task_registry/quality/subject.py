@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,8 @@ from openmle_env.task_registry.quality.scan import SUFFIXES, Scan, scan
 from openmle_env.task_registry.quality.target import Target, describe
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from openmle_env.errors import OpenMLEError
     from openmle_env.graders.metrics import Metric as OurMetric
     from openmle_env.graders.rows import Array
@@ -178,6 +179,13 @@ class Subject:
             answers=self.prepared.answers,
             submission=manifest.submission,
         )
+
+    @cached_property
+    def owned_files(self) -> dict[int, list[str]]:
+        """For each row that is predicted the public files that belong to it."""
+        from openmle_env.task_registry.quality import side_files
+
+        return side_files.by_row(self)
 
     @cached_property
     def raw_tables(self) -> dict[str, Scan]:

@@ -114,7 +114,7 @@ def test_a_folder_that_is_wrong_is_a_warning_and_the_rest_is_registered(
     broken.mkdir()
     (broken / "index.json").write_text("{")
     monkeypatch.setenv("OPENMLE_PACKS", f"{broken}:{packs / 'gone'}:{packs}")
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="are not registered with Gymnasium") as caught:
         registration.register_tasks()
     assert ["broken" in str(one.message) for one in caught] == [True, False]
     assert "gone" in str(caught[1].message)

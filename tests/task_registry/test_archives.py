@@ -115,24 +115,26 @@ def test_every_format_gives_the_same_files_however_often(archive, tmp_path, form
     assert path.exists()
 
 
-@pytest.mark.parametrize("form", ["zip", "tar", "deb", "7z"])
+HARMFUL = {
+    "parent": ([("ok", TEXT), ("../../x", TEXT)], "../../x", "'..'"),
+    "inner-parent": ([("a/../../x", TEXT)], "a/../../x", "'..'"),
+    "absolute": ([("/etc/x", TEXT)], "/etc/x", "absolute"),
+    "backslash": ([("a\\..\\x", TEXT)], "a", "backslash"),
+    "long": ([("b" * 300, TEXT)], "b" * 120, "more than 255"),
+    "deep": ([("/".join("d" * 50), TEXT)], "d/d", "more than 32 folders"),
+    "bomb": ([("a", TEXT), ("b", TEXT * 20_000)], "b", "may be a bomb|in all"),
+    "many": ([(f"{number}", b"") for number in range(30)], "20", "more than 20 files"),
+}
+SLOW = {"bomb", "many"}
+"""Cases of 7z, which another process reads; names are checked by the same code, and below its tool tells of one."""
+
+
 @pytest.mark.parametrize(
-    ("members", "name", "why"),
-    [
-        ([("ok", TEXT), ("../../x", TEXT)], "../../x", "'..'"),
-        ([("a/../../x", TEXT)], "a/../../x", "'..'"),
-        ([("/etc/x", TEXT)], "/etc/x", "absolute"),
-        ([("a\\..\\x", TEXT)], "a", "backslash"),
-        ([("b" * 300, TEXT)], "b" * 120, "more than 255"),
-        ([("/".join("d" * 50), TEXT)], "d/d", "more than 32 folders"),
-        ([("a", TEXT), ("b", TEXT * 20_000)], "b", "may be a bomb|in all"),
-        ([(f"{number}", b"") for number in range(30)], "20", "more than 20 files"),
-    ],
-    ids=["parent", "inner-parent", "absolute", "backslash", "long", "deep", "bomb", "many"],
+    ("form", "case"),
+    [(form, case) for form in ("zip", "tar", "deb", "7z") for case in HARMFUL if form != "7z" or case in SLOW],
 )
-def test_an_archive_that_could_do_harm_is_refused_as_a_whole(archive, tmp_path, *, form, members, name, why):
-    if form == "7z" and name.startswith(("..", "/", "a/..", "a")):
-        pytest.skip("the library that writes the archive refuses or mends such a name")
+def test_an_archive_that_could_do_harm_is_refused_as_a_whole(archive, tmp_path, form, case):
+    members, name, why = HARMFUL[case]
     path = archive(f"bad.{form}", FORMATS[form](members))
     with pytest.raises(PreparationError) as raised:
         extract_all(path, tmp_path / "out", SMALL)
@@ -191,12 +193,23 @@ def test_a_cut_archive_leaves_nothing(archive, tmp_path, form, share):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_single_compressed_files_become_the_file_in_several_frames_too(archive, tmp_path, pack):
-    suffix = {gzip.compress: "gz", bz2.compress: "bz2", lzma.compress: "xz"}[pack]
-    path = archive(f"train.csv.{suffix}", pack(TEXT) + pack(TEXT * 30_000) + b"\0" * 512)
-    extract_all(path, tmp_path / "out")
+def as_zst(content: bytes) -> bytes:
+    return pytest.importorskip("zstandard").ZstdCompressor().compress(content)
+
+
+COMPRESSED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": as_zst}
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_single_compressed_files_become_the_file_in_several_frames_too(archive, tmp_path, suffix):
+    pack = COMPRESSED[suffix]
+    content = pack(TEXT) + pack(TEXT * 30_000) + b"\0" * 512
+    extract_all(archive(f"train.csv.{suffix}", content), tmp_path / "out")
     assert below(tmp_path / "out") == {"train.csv": TEXT * 30_001}
+    shutil.rmtree(tmp_path / "out")
+    for damaged in (content[:-530], content[:100] + b"\xff\x00\xff" + content[103:]):
+        with pytest.raises(PreparationError, match=r"cannot be read"):
+            extract_all(archive(f"train.csv.{suffix}", damaged), tmp_path / "out")
 
 
 def test_nested_archives_become_their_files_where_they_lie(archive, tmp_path):
@@ -313,7 +326,7 @@ Size = 4
 Attributes = A -rw-r--r--
 Encrypted = -
 
-Path = b.csv
+Path = {name}
 Size = 3
 Attributes = {kind}
 Encrypted = {encrypted}
@@ -321,20 +334,21 @@ Encrypted = {encrypted}
 
 
 @pytest.mark.parametrize(
-    ("kind", "encrypted", "sent", "why"),
+    ("name", "kind", "encrypted", "sent", "why"),
     [
-        ("A -rw-r--r--", "-", "a,b\nend", ""),
-        ("A lrwxrwxrwx", "-", "a,b\nend", "'b.csv' is a symbolic link"),
-        ("A -rw-r--r--", "+", "a,b\nend", "'b.csv' is encrypted"),
-        ("A -rw-r--r--", "-", "a,b\nend, and more", "more than it lists"),
-        ("A -rw-r--r--", "-", "a,b\n'; exit 2; '", "cannot be read"),
+        ("b.csv", "A -rw-r--r--", "-", "a,b\nend", ""),
+        ("../../x", "A -rw-r--r--", "-", "a,b\nend", r"'\.\./\.\./x' has a name with '\.\.'"),
+        ("b.csv", "A lrwxrwxrwx", "-", "a,b\nend", "'b.csv' is a symbolic link"),
+        ("b.csv", "A -rw-r--r--", "+", "a,b\nend", "'b.csv' is encrypted"),
+        ("b.csv", "A -rw-r--r--", "-", "a,b\nend, and more", "more than it lists"),
+        ("b.csv", "A -rw-r--r--", "-", "a,b\n'; exit 2; '", "cannot be read"),
     ],
 )
 def test_the_7z_tool_is_asked_for_the_list_first_and_bounded(
-    archive, tmp_path, monkeypatch, *, kind, encrypted, sent, why
+    archive, tmp_path, monkeypatch, *, name, kind, encrypted, sent, why
 ):
     (tmp_path / "bin").mkdir()
-    (tmp_path / "list").write_text(LISTED.format(kind=kind, encrypted=encrypted))
+    (tmp_path / "list").write_text(LISTED.format(name=name, kind=kind, encrypted=encrypted))
     (tmp_path / "list").rename(tmp_path / "bin" / "list")
     script = f"#!/bin/sh\nulimit -v > '{tmp_path}/bin/memory'\n"
     script += f"[ $1 = l ] && exec cat '{tmp_path}/bin/list'\nprintf '{sent}'\n"

@@ -23,7 +23,7 @@ TASKS = [
         (
             HERE,
             "cats",
-            {"modality": "image", "task_type": "binary classification", "gpus": 1, "size": 10**9, "tier": 1},
+            {"modality": "image", "task_type": "binary classification", "gpus": 1, "size": 9**9, "tier": 1},
         ),
         (HERE, "memes", {"modality": "image+text", "task_type": "multilabel classification", "licence": "MIT OR X"}),
         (THERE, "birds", {"modality": "time series", "task_type": "forecasting", "fetched": True, "title": "Of Terns"}),

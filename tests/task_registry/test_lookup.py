@@ -73,6 +73,30 @@ def test_the_index_agrees_with_the_packs():
         assert (entry.slug, entry.version, entry.hash) == (pack.slug, pack.version, pack.hash)
 
 
+def test_an_index_of_another_score_is_not_written(monkeypatch, write_pack, finished, capsys):
+    root = write_pack(finished, {"pack.yaml": 'version: "1.0.0"\n'})
+    monkeypatch.setattr(index, "PACKS", root.parent)
+    monkeypatch.setattr(index, "INDEX", root.parent / "index.json")
+    assert index.main(["--write"]) == 0
+    (root / "data/public/train.csv").write_text("id,weight,kind\n1,3,dog\n2,9,cat\n")
+    assert index.main(["--write"]) == 1
+    assert "Raise 'version'" in capsys.readouterr().err
+    assert index.main(["--write", "--unreleased"]) == 0
+    assert index.INDEX.read_text() == index.render()
+
+
+def test_among_thousands_of_names_the_near_one_is_found(monkeypatch, tmp_path):
+    entry = index.builtin()["titanic"]
+    names = [f"competition-{number}" for number in range(3000)] + ["house-prices", "spaceship-titanic"]
+    text = index.text_of(entry._replace(slug=name, folder=name) for name in names)
+    (tmp_path / "index.json").write_text(text)
+    monkeypatch.setenv("OPENMLE_PACKS", str(tmp_path))
+    with pytest.raises(UnknownNameError, match="Did you mean 'house-prices'"):
+        find("house-price")
+    with pytest.raises(UnknownNameError, match="'spaceship-titanic'"):
+        find("OpenMLE/spaceshiptitanic-v0")
+
+
 def test_reading_the_index_loads_nothing_heavy():
     program = (
         "import json, sys; from openmle_env.task_registry import index; index.builtin();"

@@ -75,7 +75,8 @@ def test_a_folder_with_another_name_than_its_task_is_refused(folder, write_pack,
     write_pack(finished, {"pack.yaml": "slug: cats\n"}, name="dogs")
     with pytest.raises(PackError, match="holds the task 'cats'"):
         find("dogs")
-    with pytest.raises(PackError, match="holds the task 'cats'"):
+    write_pack({"pack.yaml": "titel: x\n"}, name="empty")
+    with pytest.raises(PackError, match=r"holds the task 'cats'(?s:.)*titel"):
         make_index.write(folder, folder / "index.json")
     assert not (folder / "index.json").exists()
 
@@ -109,7 +110,8 @@ def site(tmp_path, monkeypatch, write_pack, finished) -> Path:
     info.mkdir()
     (info / "METADATA").write_text("Name: our-tasks\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[console_scripts]\nours = our_tasks:main\n\n[openmle_env.packs]\n# ours\nours = our_tasks.inner\ngone = no_such\n"
+        "[console_scripts]\nours = our_tasks:main\n\n"
+        "[openmle_env.packs]\n# our own\nours = our_tasks.inner\ngone = no_such\n"
     )
     (root / "other-2.0.dist-info").mkdir()
     monkeypatch.syspath_prepend(str(root))

@@ -29,6 +29,7 @@ OLDEST = (1, 6, 0)
 RESUMES_SINCE = (2, 2, 4)
 """The first version that goes on with a part file only where it can prove what it is part of."""
 ASK_SECONDS, DOWNLOAD_SECONDS = 120.0, 24 * 3600.0
+REINSTALL = "Install it anew, with all that it needs: pip install --upgrade 'openmle-env[kaggle]'"
 TRIES = 6
 WAITS = (2.0, 5.0, 15.0, 60.0, 120.0)
 """Seconds before each repetition, where Kaggle does not say how long."""
@@ -144,6 +145,8 @@ class KaggleClient:
                 return answer["result"]
             fault = answer["error"]
             status, message = fault.get("status"), printable(self.keys.hide(str(fault.get("message", ""))))
+            if fault.get("broken"):
+                raise UsageError(f"Kaggle's client {self.version} does not start: {message}. {REINSTALL}")
             _raise_if_final(source, self.keys, status, message)
             if trial == TRIES - 1:
                 break

@@ -47,6 +47,7 @@ def _told(error: Any) -> dict[str, object]:
     status = getattr(response, "status_code", None) or getattr(error, "status", None)
     headers = getattr(response, "headers", None) or getattr(error, "headers", None) or {}
     return {
+        "broken": isinstance(error, ImportError),
         "status": status if isinstance(status, int) else None,
         "message": f"{type(error).__name__}: {error}"[:500],
         "retry_after": headers.get("Retry-After"),

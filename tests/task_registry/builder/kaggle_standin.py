@@ -1,6 +1,6 @@
 """A stand-in of Kaggle's API on loopback, for Kaggle's own client: it is asked as the client's proxy.
 
-The client's variable ``KAGGLE_API_ENVIRONMENT=TEST`` makes it call ``http://localhost:7777``, and ``http_proxy`` makes
+The client's variable ``KAGGLE_API_ENVIRONMENT=LOCALHOST`` makes it call ``http://localhost``, and ``http_proxy`` makes
 these calls come here, on whatever port was free.
 """
 
@@ -48,6 +48,9 @@ class Kaggle:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
                 standin.answer(self, self.path.rpartition("/")[2], body)
 
+            def do_GET(self) -> None:
+                standin.hand_out(self, self.path.partition("/storage/")[2].removesuffix(".zip"))
+
             def log_message(self, *arguments: object) -> None:
                 """Say nothing."""
 
@@ -68,7 +71,7 @@ class Kaggle:
         return {
             "PATH": "/usr/bin:/bin",
             "HOME": home,
-            "KAGGLE_API_ENVIRONMENT": "TEST",
+            "KAGGLE_API_ENVIRONMENT": "LOCALHOST",
             "http_proxy": f"http://127.0.0.1:{self.server.server_address[1]}",
         }
 
@@ -99,13 +102,13 @@ class Kaggle:
         elif method == "DownloadLeaderboard":
             _send(handler, 404, {"code": 404, "message": "No leaderboard"})
         else:
-            self._download(handler, name)
+            self._send_to_storage(handler, name)
 
     def _entry(self, name: str) -> dict[str, object]:
         address = f"https://www.kaggle.com/competitions/{name}"
         return {"ref": address, "title": name.title(), "userHasEntered": name not in self.refused}
 
-    def _download(self, handler: BaseHTTPRequestHandler, name: str) -> None:
+    def _send_to_storage(self, handler: BaseHTTPRequestHandler, name: str) -> None:
         if name in self.refused:
             message = "You must accept this competition's rules before you'll be able to download files."
             _send(handler, 403, {"code": 403, "message": message})
@@ -114,11 +117,18 @@ class Kaggle:
             status, headers = self.faults.pop(0)
             _send(handler, status, {"code": status, "message": "not now"}, headers)
             return
+        handler.send_response(302)
+        handler.send_header("Location", f"http://localhost/storage/{name}.zip")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    def hand_out(self, handler: BaseHTTPRequestHandler, name: str) -> None:
+        """Send an archive from where the API sends the client to."""
         content = {**self.competitions, **self.datasets}[name]
         start = 0
         if (wanted := handler.headers["Range"]) and handler.headers["If-Range"] == _tag(content):
             start = int(wanted.removeprefix("bytes=").rstrip("-"))
-            self.calls[-1] += f" from {start}"
+        self.calls.append(f"GET {name} from {start}")
         cut, self.cut_at = self.cut_at, None
         _bytes(handler, content, start=start, cut=cut)
 
