@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from openmle_env.errors import OpenMLEError
-from openmle_env.task_registry.places import BUILT_IN, places
+from openmle_env.task_registry.places import BUILT_IN, pack_folders, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,9 +64,9 @@ def _of(place: Place, on_fault: Callable[[str], None] | None) -> list[Known]:
     from openmle_env.task_registry.make_index import entry_of, open_named  # pydantic and more
 
     found = []
-    for name in place.names():
+    for folder in pack_folders(place.folder).values():
         try:
-            found.append(Known(entry_of(open_named(place.folder_of(name))), place))
+            found.append(Known(entry_of(open_named(folder)), place))
         except OpenMLEError as error:
             if on_fault is None:
                 raise

@@ -89,7 +89,7 @@ def _add_all(said: Any, content: streams.Counted) -> None:
 def _add_members(said: Any, file: IO[bytes], tally: Tally) -> None:
     with zipfile.ZipFile(file) as archive:
         for info in sorted(archive.infolist(), key=lambda one: one.filename):
-            if info.is_dir():
+            if info.filename.endswith("/"):
                 continue
             of_member = hashlib.sha256()
             with archive.open(info) as content:
@@ -112,7 +112,7 @@ def _pixel_blocks(said: Any, file: IO[bytes]) -> Iterator[bytes]:
             raise EOFError("it ends too early")
         if kind in _SAID:
             said.update(kind + len(content).to_bytes(4, "big") + content)
-        elif kind == b"IDAT":
+        elif kind == b"IDAT" and content:
             yield content
         elif kind == b"IEND":
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -100,6 +101,8 @@ def opened(path: Path) -> Iterator[BufferedReader]:
 
 
 def _unreadable(path: Path, error: OSError) -> PackError:
+    if error.errno == errno.ELOOP:  # what not following a link ends with
+        return PackError(f"{error.filename or path} is a symbolic link, which is not followed: copy the file in.")
     return PackError(f"{error.filename or path} cannot be read: {error.strerror or error}.")
 
 
@@ -111,6 +114,16 @@ def sha256(path: Path) -> str:
     """
     with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def lines(path: Path) -> int:
+    """Line ends of a file.
+
+    Raises:
+        PackError: It cannot be read.
+    """
+    with opened(path) as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(CHUNK), b""))
 
 
 def write(path: Path, content: bytes, *, mode: int) -> None:
@@ -139,6 +152,12 @@ def make_folder(path: Path, *, mode: int) -> None:
     path.mkdir(parents=True, exist_ok=True)
     if stat.S_IMODE(path.stat().st_mode) != mode:
         path.chmod(mode)
+
+
+def make_parents(path: Path, root: Path, *, mode: int) -> None:
+    """Make the folders between ``root``, which is there, and ``path``, with exactly these permissions."""
+    for folder in reversed([folder for folder in path.parents if root in folder.parents]):
+        make_folder(folder, mode=mode)
 
 
 def set_modes(folder: Path, *, folder_mode: int, file_mode: int) -> None:

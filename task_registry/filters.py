@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def select(
     Args:
         tasks: Those to choose from; every task that is known here, if left out.
         text: Words that all stand somewhere in the name, title, modality, type or metric.
-        modality: A modality, any part of a combination: ``image`` is in ``image+text``.
+        modality: A modality, any part of a combination: ``image`` is in ``image+text``; or a whole combination.
         task_type: A type, or its last words: ``classification`` is in ``binary classification``.
         licence: Words that stand in the licence of the data.
         source: Where the pack lies: ``built-in``, a folder of ``OPENMLE_PACKS``, or the name of an entry point.
@@ -80,7 +81,8 @@ def select(
 def _vocabulary(tasks: list[Known], modality: set[str], task_type: set[str], licence: set[str]) -> Iterator[Check]:
     """What is asked of a text is asked of each different one, once: among thousands of tasks there are few."""
     if modality:
-        kinds = _matching("modality", modality, {task.entry.modality for task in tasks}, modalities)
+        wanted = {stratum(one) if "+" in one else one for one in modality}
+        kinds = _matching("modality", wanted, {task.entry.modality for task in tasks}, _parts_and_whole)
         yield lambda task: task.entry.modality in kinds
     if task_type:
         types = _matching("task type", task_type, {task.entry.task_type for task in tasks}, _endings)
@@ -109,6 +111,19 @@ def modalities(modality: str) -> list[str]:
     return [part.strip() for part in modality.casefold().split("+")]
 
 
+def stratum(modality: str) -> str:
+    """A combination of modalities in one spelling, in whatever order it is written.
+
+    >>> stratum("Text + image")
+    'image+text'
+    """
+    return "+".join(sorted(set(modalities(modality))))
+
+
+def _parts_and_whole(modality: str) -> list[str]:
+    return [*modalities(modality), stratum(modality)]
+
+
 def size_of(text: str) -> int:
     """Bytes from a size as people write it: decimal units, or binary ones with an ``i``.
 
@@ -119,9 +134,10 @@ def size_of(text: str) -> int:
         UsageError: It is no size.
     """
     match = _SIZE.fullmatch(text.strip().casefold())
-    if match is None or match[2] not in _UNITS:
+    size = float(match[1]) * _UNITS.get(match[2], math.nan) if match else math.nan
+    if not math.isfinite(size):
         raise UsageError(f"The size {text!r} should be a number with a unit, such as 100MB or 1.5GiB.")
-    return int(float(match[1]) * _UNITS[match[2]])
+    return int(size)
 
 
 def is_prepared(entry: IndexEntry) -> bool:

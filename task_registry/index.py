@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openmle_env.errors import PackError
+from openmle_env.errors import OpenMLEError, PackError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -148,6 +148,9 @@ def _fault(content: Any) -> str:
     for name, values in columns.items():
         if strangers := set(map(type, values)) - _TYPES[name]:
             return f"a {name!r} is of type {strangers.pop().__name__}"
+    for name in ("size", "gpus", "tier"):
+        if tasks and not 0 <= min(columns[name]) <= max(columns[name]) < 1 << 63:
+            return f"a {name!r} is out of range"
     if len(set(columns.get("slug", ()))) != len(tasks):
         return "a task stands twice"
     folders = columns.get("folder", ())
@@ -191,7 +194,7 @@ def main(arguments: list[str]) -> int:
 
     try:
         write(PACKS, INDEX, released="--unreleased" not in arguments)
-    except PackError as error:
+    except OpenMLEError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

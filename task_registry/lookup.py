@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openmle_env import settings
-from openmle_env.errors import UnknownNameError, UsageError, unknown_name
+from openmle_env.errors import PackError, UnknownNameError, UsageError, unknown_name
 from openmle_env.task_registry import files, index, spec
 from openmle_env.task_registry.folder import Pack, open_pack
 from openmle_env.task_registry.make_index import open_named
@@ -64,6 +64,12 @@ def find(name_or_path: str | Path) -> Pack:
 def _only(name: str, found: Sequence[Place]) -> Pack:
     """The one pack of this name in these places; the same pack in several of them is one."""
     packs = {place: open_named(place.folder_of(name)) for place in found}
+    for place, pack in packs.items():
+        if index.slug_of(pack.slug) != index.slug_of(name):
+            raise PackError(
+                f"{place.index_file} says that {pack.root} holds the task {name!r}, and it holds {pack.slug!r}. Make "
+                f"the index again: openmle pack index {place.folder}"
+            )
     first = packs[found[0]]
     if len(packs) > 1 and len({pack.hash for pack in packs.values()}) > 1:
         listed = " and ".join(f"{pack.root} ({place.name})" for place, pack in packs.items())

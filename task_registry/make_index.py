@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openmle_env.errors import PackError
+from openmle_env.errors import InfrastructureError, PackError
 from openmle_env.files import write_whole
 from openmle_env.task_registry import files, index, versions
 from openmle_env.task_registry.folder import open_pack
@@ -103,14 +103,17 @@ def write(
 
     Raises:
         PackError: As for `entries`; or a pack needs a new version.
-        OSError: It cannot be written.
+        InfrastructureError: It cannot be written.
     """
     if not files.is_folder(folder):
         raise PackError(f"{folder} is not a folder. Give the folder that holds the task packs.")
     made = entries(folder, progress)
     if released:
         _check_versions(folder, target, made)
-    write_whole(target, index.text_of(made).encode())
+    try:
+        write_whole(target, index.text_of(made).encode())
+    except OSError as error:
+        raise InfrastructureError(f"{target} cannot be written: {error.strerror or error}.") from error
     return made
 
 

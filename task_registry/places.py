@@ -9,6 +9,7 @@ all the rest of this package.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from dataclasses import dataclass
@@ -114,13 +115,22 @@ def pack_folders(folder: Path) -> dict[str, Path]:
         raise PackError(f"{folder} is a task pack itself. Name the folder that holds it: {folder.parent}")
     for name in names:
         path = folder / name
-        if not any(os.path.lexists(path / part) for part in _PARTS):
+        if not any(_is_there(path / part) for part in _PARTS):
             continue
         slug = index.slug_of(name)
         if slug in found:
             raise PackError(f"{found[slug]} and {path} are both the task {slug!r}. Rename one of them.")
         found[slug] = path
     return dict(sorted(found.items()))
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something is there, or may be: what cannot be looked into is told of where it is opened."""
+    try:
+        path.lstat()
+    except OSError as error:
+        return error.errno == errno.EACCES
+    return True
 
 
 def packages() -> tuple[Place, ...]:
@@ -188,4 +198,4 @@ def _module_folder(module: str) -> Path | None:
             return folder
         if folder.with_suffix(".py").is_file():
             return folder.parent
-    return Path(spec.origin).parent if spec.origin and not inner else None
+    return Path(spec.origin).parent if spec.has_location and spec.origin and not inner else None

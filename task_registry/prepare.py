@@ -344,18 +344,13 @@ def _write(contents: Contents, places: _Places) -> None:
         is_public = name.startswith("public/")
         root = places.new_public if is_public else places.new_private
         target = _new_path(places, name)
-        _make_parents(target, root, mode=PUBLIC_FOLDER if is_public else PRIVATE_FOLDER)
-        mode = PUBLIC_FILE if is_public else PRIVATE_FILE
+        folder_mode, mode = (PUBLIC_FOLDER, PUBLIC_FILE) if is_public else (PRIVATE_FOLDER, PRIVATE_FILE)
+        files.make_folder(root, mode=folder_mode)
+        files.make_parents(target, root, mode=folder_mode)
         if isinstance(source, bytes):
             files.write(target, source, mode=mode)
         else:
             files.copy(source, target, mode=mode)
-
-
-def _make_parents(path: Path, root: Path, *, mode: int) -> None:
-    """Make the folders of ``path``, from ``root`` on."""
-    for folder in reversed([folder for folder in path.parents if folder == root or root in folder.parents]):
-        files.make_folder(folder, mode=mode)
 
 
 def _new_path(places: _Places, name: str) -> Path:

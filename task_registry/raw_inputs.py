@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from openmle_env import scratch, settings
-from openmle_env.errors import PackError
 from openmle_env.task_registry import files
 
 if TYPE_CHECKING:
@@ -86,22 +84,16 @@ def _copy(pack: Pack, part: str, folder: Path) -> None:
     for name, path in pack.members.items():
         if name.startswith(f"{part}/"):
             target = folder / name.removeprefix(f"{part}/")
-            _make_parents(target, folder)
+            files.make_parents(target, folder, mode=_FOLDER)
             files.copy(path, target, mode=_FILE)
 
 
 def _take_out(download: Download, path: Path, folder: Path) -> None:
+    from openmle_env.task_registry.archives import taking  # few packs fetch anything
+
     if download.members:
-        from openmle_env.task_registry.archives.taking import take  # few packs fetch anything
-
-        take(path, download.members, folder, name=download.file)
+        taking.take(path, download.members, folder, name=download.file)
         return
-    target = folder / PurePosixPath(download.file)
-    if target.exists():
-        raise PackError(f"raw/{download.file} is carried by the pack, and 'downloads' in pack.yaml fetches it too.")
+    target = folder / download.file
+    taking.check_free(target, folder, download.file)
     files.copy(path, target, mode=_FILE)
-
-
-def _make_parents(path: Path, root: Path) -> None:
-    for folder in reversed([folder for folder in path.parents if root in folder.parents]):
-        files.make_folder(folder, mode=_FOLDER)

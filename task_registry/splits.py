@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 from openmle_env.errors import UsageError
 from openmle_env.files import write_whole
-from openmle_env.task_registry.filters import modalities
+from openmle_env.task_registry.filters import stratum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,7 +148,7 @@ def read(path: Path) -> TaskSplit:
     """
     try:
         content = json.loads(path.read_bytes())
-        sides = {name: tuple(map(str, content[name])) for name in ("training", "evaluation")}
+        sides = {name: _names(content[name]) for name in ("training", "evaluation")}
         split = TaskSplit(**sides, fraction=float(content["fraction"]), salt=str(content["salt"]))
     except OSError as error:
         raise UsageError(f"The split {path} cannot be read: {error.strerror or error}.") from error
@@ -157,6 +157,12 @@ def read(path: Path) -> TaskSplit:
     if both := sorted(set(split.training) & set(split.evaluation)):
         raise UsageError(f"{path} has {both[0]!r} on both sides. Remove it from one.")
     return split
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise TypeError("each side should be a list of names")
+    return tuple(value)
 
 
 def _check(fraction: float) -> None:
@@ -177,7 +183,7 @@ def _strata(tasks: Iterable[IndexEntry]) -> dict[str, list[str]]:
         if task.slug in seen:
             raise UsageError(f"The task {task.slug!r} stands twice. Give each task once.")
         seen.add(task.slug)
-        strata.setdefault("+".join(sorted(set(modalities(task.modality)))), []).append(task.slug)
+        strata.setdefault(stratum(task.modality), []).append(task.slug)
     return strata
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from openmle_env.errors import UsageError
 from openmle_env.printable import printable
 
 if TYPE_CHECKING:
@@ -62,6 +63,18 @@ def say(message: str) -> None:
 def tell(message: str) -> None:
     """A result for a person, on stdout."""
     console().print(printable(message))
+
+
+def need_folder_for(output: Path | None) -> None:
+    """Notice before the work that a file could not be written.
+
+    Raises:
+        UsageError: Its folder is not there.
+    """
+    if output is not None and not output.absolute().parent.is_dir():
+        raise UsageError(
+            f"There is no folder {str(output.absolute().parent)!r} to write {output.name!r} into. Make it."
+        )
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:

@@ -14,6 +14,7 @@ from openmle_env.errors import UsageError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from openmle_env.policies.protocol import Policy
     from openmle_env.task_registry.builder.kaggle.client import KaggleClient
     from openmle_env.task_registry.builder.pipeline import Options
     from openmle_env.task_registry.builder.sources import Source
@@ -46,6 +47,12 @@ def build(
     tries: Annotated[
         int, typer.Option(metavar="N", min=1, max=20, help="Answers of the model that are looked at for one thing.")
     ] = 4,
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="DOLLARS", help="Stop asking the model when this much is spent in this run.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="The same in tokens of questions and answers together.")
+    ] = None,
     max_concurrency: Annotated[
         int, typer.Option(metavar="N", min=1, max=64, help="Tasks that are built at the same time.")
     ] = 1,
@@ -100,7 +107,15 @@ def build(
         raise UsageError(f"Packs cannot be built into {to}: {why}. Choose another folder with --to.")
     if not execute:
         return _show_plan(chosen, options, model, as_json=as_json)
-    return _execute(chosen, options, model, as_json=as_json)
+    policy = _policy(model, max_cost, max_tokens) if model else None
+    return _execute(chosen, options, policy, as_json=as_json)
+
+
+def _policy(model: str, max_cost: float | None, max_tokens: int | None) -> Policy:
+    from openmle_env.policies import select
+    from openmle_env.policies.ledger import Budget
+
+    return select.create(model, budget=Budget(dollars=max_cost, tokens=max_tokens))
 
 
 def _stage(name: str | None) -> StageName | None:
@@ -150,20 +165,18 @@ def _show_plan(sources: Sequence[Source], options: Options, model: str | None, *
     return report_plan(planned, options, lacks, asks_model=pipeline.needs_model([*stages]), as_json=as_json)
 
 
-def _execute(sources: Sequence[Source], options: Options, model: str | None, *, as_json: bool) -> int:
+def _execute(sources: Sequence[Source], options: Options, policy: Policy | None, *, as_json: bool) -> int:
     from dataclasses import replace
 
-    from openmle_env.policies import select
     from openmle_env.task_registry.builder import pipeline
 
     planned = {source.slug: pipeline.to_run(source, options)[0] for source in sources}
     stages = {stage for one in planned.values() for stage in one}
-    if model is None and pipeline.needs_model([*stages]):
+    if policy is None and pipeline.needs_model([*stages]):
         raise UsageError("These stages ask a model, and none was named. Name one: --model litellm:PROVIDER/MODEL")
     fetching = [source for source in sources if "download" in planned[source.slug]]
-    client = _kaggle(fetching)
-    policy = select.create(model) if model else None
     try:
+        client = _kaggle(fetching)
         with progress("building") as report:
             if client is not None:
                 _warn_of_access(client, fetching, report)

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openmle_env import settings
-from openmle_env.commands.console import DONE, FAILED, INFRASTRUCTURE, AsJson, emit, near, progress, say, table, tell
+from openmle_env.commands.console import (
+    DONE,
+    FAILED,
+    INFRASTRUCTURE,
+    WRONG_USE,
+    AsJson,
+    emit,
+    near,
+    progress,
+    say,
+    table,
+    tell,
+)
 from openmle_env.errors import InfrastructureError, PackError, PolicyError, SandboxUnavailableError, UsageError
 
 if TYPE_CHECKING:
@@ -31,6 +43,8 @@ class _Result:
     name: str
     report: Report | None = None
     trouble: str = ""
+    code: int = DONE
+    """What the command ends with for the trouble."""
 
 
 def check(
@@ -83,7 +97,7 @@ def check(
         _print_counts(counts, report)
     if any(result.report is not None and result.report.failed_hard for result in results):
         return FAILED
-    return INFRASTRUCTURE if any(result.report is None for result in results) else DONE
+    return max(result.code for result in results)
 
 
 def _policy(model: str | None) -> Policy | None:
@@ -140,11 +154,11 @@ def _check(
     except PackError as error:
         return _Result(name=name, report=gate.not_opened(name, error))
     except UsageError as error:
-        return _Result(name=name, trouble=str(error))
+        return _Result(name=name, trouble=str(error), code=WRONG_USE)
     try:
         checked = gate.check_pack(pack, sandbox=sandbox, checks=chosen, progress=bar)
     except InfrastructureError as error:
-        return _Result(name=name, trouble=str(error))
+        return _Result(name=name, trouble=str(error), code=INFRASTRUCTURE)
     found = checked.report
     if policy is not None and not found.failed_hard:
         from openmle_env.task_registry.quality.judgement import judge

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openmle_env.commands.console import DONE, FAILED, AsJson, emit, near, progress, say, table
-from openmle_env.errors import UsageError
+from openmle_env.commands.console import DONE, FAILED, AsJson, emit, near, need_folder_for, progress, say, table
+from openmle_env.errors import PackError, UsageError
 
 if TYPE_CHECKING:
     from openmle_env.task_registry.contamination.comparing import Match
@@ -37,10 +37,11 @@ def contamination(
     """Say which tasks are those of a benchmark: by name, by description, and by the values of their tables."""
     if not packs and not (reference and save):
         raise UsageError("Name the packs to look at; or, to keep the sketches of a reference, --reference and --save.")
+    need_folder_for(save)
     from openmle_env.task_registry.contamination import comparing, sketch
 
     references = _references(reference or [])
-    sketches, without = _sketches(packs or [])
+    sketches, without, failed = _sketches(packs or [])
     if save is not None:
         kept = references or sketches
         sketch.write(save, kept)
@@ -63,9 +64,11 @@ def contamination(
         _show([match for matches in results.values() for match in matches])
     if without:
         say(f"Not prepared, so compared by name and text only: {', '.join(without)}. To compare data: openmle prepare")
+    for message in failed:
+        say(f"Not looked at: {message}")
     if results:
         say(f"{len(excluded)} of {len(results)} tasks are to be left out.")
-    raise typer.Exit(FAILED if excluded else DONE)
+    raise typer.Exit(FAILED if excluded or failed else DONE)
 
 
 def _references(paths: "list[Path]") -> "list[Sketch]":
@@ -82,24 +85,29 @@ def _references(paths: "list[Path]") -> "list[Sketch]":
     return found
 
 
-def _sketches(packs: list[str]) -> "tuple[list[Sketch], list[str]]":
-    """The sketches of packs, and the names of those whose data is not there to be read."""
+def _sketches(packs: list[str]) -> "tuple[list[Sketch], list[str], list[str]]":
+    """The sketches of packs, the names of those whose data is not there to be read, and what is wrong with others."""
     from openmle_env.task_registry.contamination import sketch
     from openmle_env.task_registry.lookup import find
     from openmle_env.task_registry.prepare import locate
 
-    opened = [find(name) for name in packs]
-    sketches, without = [], []
+    sketches: list[Sketch] = []
+    without, failed = [], []
     with progress("sketching") as report:
-        for number, pack in enumerate(opened):
-            report(pack.slug, number / len(opened))
-            prepared = locate(pack)
-            finished = pack.root / "data/public"
-            tables = prepared.public if prepared else finished if finished.is_dir() else None
+        for number, name in enumerate(packs):
+            report(Path(name).name, number / len(packs))
+            try:
+                pack = find(name)
+                prepared = locate(pack)
+                finished = pack.root / "data/public"
+                tables = prepared.public if prepared else finished if finished.is_dir() else None
+                sketches.append(sketch.of_task(pack.slug, pack.description, tables))
+            except PackError as error:
+                failed.append(f"{Path(name).name}: {error}")
+                continue
             if tables is None:
                 without.append(pack.slug)
-            sketches.append(sketch.of_task(pack.slug, pack.description, tables))
-    return sketches, without
+    return sketches, without, failed
 
 
 def _show(matches: "list[Match]") -> None:

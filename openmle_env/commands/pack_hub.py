@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openmle_env.commands.console import AsJson, emit, near, progress, say, tell
+from openmle_env.commands.console import AsJson, emit, near, need_folder_for, progress, say, tell
 from openmle_env.errors import PackError, UsageError
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def specs(
 
     if bool(tasks) == bool(suite):
         raise UsageError("Name tasks, or a suite by --suite.")
+    need_folder_for(output)
     names = list(tasks or suites.members(suite))
     with progress("preparing") as report:
         count = table.write(output, _told(names, report))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openmle_env.commands.console import DONE, FAILED, AsJson, emit, near, progress, say, table
+from openmle_env.commands.console import DONE, FAILED, AsJson, emit, near, need_folder_for, progress, say, table
 from openmle_env.errors import PackError, PolicyError, UsageError
 from openmle_env.files import write_whole
 
@@ -37,6 +37,7 @@ def overview(
 
     if bool(packs) == everything:
         raise UsageError("Name packs, or say --all.")
+    need_folder_for(output)
     names = [str(task.folder) for task in catalogue.known(on_fault=say)] if everything else packs or []
     policy = select.create(model) if model else None
     rows, failed = [], []

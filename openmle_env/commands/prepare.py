@@ -40,54 +40,55 @@ def prepare(
     if fetch_only and force:
         raise UsageError("--fetch-only makes no data, so --force would say nothing. Leave one of the two out.")
     packs, failed = _of_suite("all" if suite is None else suite) if not tasks else _named(tasks)
-    alone = len(packs) + len(failed) == 1
+    count = len(packs) + len(failed)
     documents: list[dict[str, object]] = []
     for number, pack in enumerate(packs, 1):
-        label = f"{'fetching' if fetch_only else 'preparing'}{'' if alone else f' {number}/{len(packs)}'}"
+        label = f"{'fetching' if fetch_only else 'preparing'}{'' if count == 1 else f' {number}/{len(packs)}'}"
         try:
             document = _fetch(pack, label) if fetch_only else _make(pack, label, force=force)
         except OpenMLEError as error:
-            if alone:
+            if count == 1:
                 raise
-            failed[pack.slug] = error
+            failed.append((pack.slug, error))
             continue
         documents.append(document)
         if not as_json:
             tell(_line(pack, document))
     if as_json:
-        emit([*documents, *({"task": name, "error": _told(why)} for name, why in failed.items())])
+        emit([*documents, *({"task": name, "error": _told(why)} for name, why in failed)])
     if not failed:
         return DONE
-    say(f"{len(failed)} of {len(packs) + sum(name not in {pack.slug for pack in packs} for name in failed)} failed:")
-    for name, why in failed.items():
+    say(f"{len(failed)} of {count} failed:")
+    for name, why in failed:
         say(f"  {name}: {why}")
     return FAILED
 
 
-def _named(tasks: list[str]) -> tuple[list[Pack], dict[str, OpenMLEError]]:
+def _named(tasks: list[str]) -> tuple[list[Pack], list[tuple[str, OpenMLEError]]]:
     """The packs of names that somebody gave; a misspelt one ends it before anything is made."""
     from openmle_env.task_registry.lookup import find  # pydantic and more
 
     packs: list[Pack] = []
-    failed: dict[str, OpenMLEError] = {}
+    failed: list[tuple[str, OpenMLEError]] = []
     for name in dict.fromkeys(tasks):
         try:
             packs.append(find(name))
         except OpenMLEError as error:
             if isinstance(error, UsageError) or len(tasks) == 1:
                 raise
-            failed[name] = error
+            failed.append((name, error))
     return packs, failed
 
 
-def _of_suite(name: str) -> tuple[list[Pack], dict[str, OpenMLEError]]:
+def _of_suite(name: str) -> tuple[list[Pack], list[tuple[str, OpenMLEError]]]:
     """The packs of a suite, and its members that cannot be had here as it states them."""
     from openmle_env.task_registry import suites
     from openmle_env.task_registry.lookup import find
 
     suite = suites.load(name)
-    failed: dict[str, OpenMLEError] = {task: UsageError(why) for task, why in suite.gaps(find).items()}
-    return [find(member.task) for member in suite.tasks if member.task not in failed], failed
+    gaps = suite.gaps(find)
+    failed: list[tuple[str, OpenMLEError]] = [(task, UsageError(why)) for task, why in gaps.items()]
+    return [find(member.task) for member in suite.tasks if member.task not in gaps], failed
 
 
 def _make(pack: Pack, label: str, *, force: bool) -> dict[str, object]:

@@ -29,7 +29,7 @@ _HEADER = ("task", "title", "modality", "type", "metric", "size", "tier", "prepa
 def list_tasks(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORD", help="Only tasks with all these words in name, title, modality or type."),
+        typer.Argument(metavar="WORD", help="Only tasks with all these words in name, title, modality, type, metric."),
     ] = None,
     *,
     modality: Annotated[

@@ -153,7 +153,7 @@ def _joined(parts: Sequence[_Part], mention: str, notes: list[str]) -> Program |
     if len(chosen) > 1:
         notes.append(f"{len(chosen)} blocks that need one another were joined")
     if len(chosen) < len(parts):
-        notes.append(f"{len(parts) - len(chosen)} blocks that the program does not need were left out")
+        notes.append(f"blocks that the program does not need, left out: {len(parts) - len(chosen)}")
     return _program([part.code for part in chosen], *notes)
 
 

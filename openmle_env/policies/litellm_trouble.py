@@ -28,7 +28,7 @@ _RUBBISH = re.compile(r"invalid response|no 'choices'|invalid response object|Ex
 _WORDS: dict[Setting, re.Pattern[str]] = {
     "temperature": re.compile(r"temperature", re.IGNORECASE),
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
-    "schema": re.compile(r"response_?format|json_?schema|guided|structured.output", re.IGNORECASE),
+    "schema": re.compile(r"response_?format|json_?schema|guided|grammar|structured.output", re.IGNORECASE),
     "max_tokens": re.compile(r"max_(?:completion_)?tokens", re.IGNORECASE),
 }
 _TURNED_AWAY = {429, 503, 529}

@@ -116,11 +116,11 @@ class Tally:
         Raises:
             PreparationError: The name leads out of the folder, is no name of a file, or another member has it.
         """
-        if self._kinds.get(name) and folder:
-            return name  # a folder may be listed as often as it likes
         path = self._checked(name)
+        if not path and not folder:
+            raise self.refuse(name, "has no name")
         known = self._kinds
-        if known.get(path, folder) is not folder or (path in known and not folder):
+        if path in known and not (folder and known[path]):  # a folder may be listed as often as it likes
             raise self.refuse(name, "is there twice")
         for above in reversed(PurePosixPath(path).parents[:-1]):
             if not known.setdefault(above.as_posix(), True):

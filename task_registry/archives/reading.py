@@ -98,7 +98,7 @@ def _compressed(file: IO[bytes], kind: Kind, tally: Tally) -> Iterator[Member]:
         yield from _tar(stream, tally)
         return
     whole = tally.archive.rpartition(" > ")[2].rpartition("/")[2]
-    name = next((whole[: -len(end)] for end in _SUFFIXES[kind] if whole.endswith(end)), whole)
+    name = next((whole[: -len(end)] for end in _SUFFIXES[kind] if whole.lower().endswith(end)), whole)
     tally.add_entry(name)
     yield Member(name=name, content=Counted(stream, tally, name))
 
@@ -152,6 +152,8 @@ def _data_of_deb(file: IO[bytes], tally: Tally) -> IO[bytes]:
         if len(header) != 60 or header[58:] != b"`\n":
             break
         name, size = header[:16].decode("ascii", "replace").strip().rstrip("/"), int(header[48:58])
+        if size < 0:
+            break  # it would lead back, and so on without end
         if name.startswith("data.tar"):
             window: Any = Window(file, size)
             kind: Kind | None = {".gz": "gz", ".xz": "xz", ".bz2": "bz2", ".zst": "zst"}.get(name[8:])  # type: ignore[assignment]

@@ -84,7 +84,7 @@ def members(path: Path, tally: Tally) -> Iterator[reading.Member]:
             f"{printable(tally.archive)} is a 7z archive, and nothing here reads one. Install the 7z tool (7-Zip), or "
             "the extra: pip install 'openmle-env[archives]'"
         )
-    command = [tool] if tool else [sys.executable, "-c", _CHILD]
+    command = [tool] if tool else [sys.executable, "-P", "-c", _CHILD]
     entries = _list_by_tool(command, path, tally) if tool else _list_by_library(command, path, tally)
     for entry in entries:
         tally.add_entry(entry.name)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 18
 DAMAGED = (
-    *(EOFError, lzma.LZMAError, zlib.error, ValueError, struct.error),
-    *(zipfile.BadZipFile, tarfile.TarError, NotImplementedError),
+    *(EOFError, lzma.LZMAError, zlib.error, ValueError, struct.error, zipfile.BadZipFile, tarfile.TarError),
+    RuntimeError,  # an unknown method, a password, headers of tar within one another without end
 )
 """What the standard library raises on a file that is cut, changed or not of the format that it begins like."""
 

@@ -64,10 +64,26 @@ def take(
             raise tally.refuse(member.name, member.fault or "holds nothing")
         tally.place(member.name)
         path = folder / places.place(target)
-        if os.path.lexists(path):
-            raise PackError(f"{path.relative_to(folder)} would be made twice, the second time from {tally.archive}.")
+        check_free(path, folder, tally.archive)
         room = write(member.content, path, folder, room)
     wish.check_all_came(tally.archive)
+
+
+def check_free(path: Path, folder: Path, origin: str) -> None:
+    """Refuse a place below a folder that something else has already.
+
+    Raises:
+        PackError: There is a file, or a folder, or a file where one of its folders should be.
+    """
+    if os.path.lexists(path):
+        raise PackError(f"{path.relative_to(folder)} would be made twice, the second time from {origin}.")
+    for above in path.parents:
+        if above == folder:
+            return
+        if os.path.lexists(above) and not above.is_dir():
+            raise PackError(
+                f"{path.relative_to(folder)} of {origin} would lie below {above.relative_to(folder)}, which is a file."
+            )
 
 
 class _Wish:
@@ -139,8 +155,7 @@ def write(content: Counted, target: Path, folder: Path, room: int) -> int:
     Raises:
         DiskFullError: There is no room.
     """
-    for above in reversed([one for one in target.parents if folder in one.parents]):
-        files.make_folder(above, mode=FOLDER)
+    files.make_parents(target, folder, mode=FOLDER)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(target, flags, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -20,8 +20,12 @@ else:
 
 MAX_FAULT = 4_000
 """Characters of what was wrong that are told."""
-MAX_TOKENS = 16_000
-"""Of one reply: more than any script that is worth having."""
+MAX_TOKENS = 8_000
+"""Of one reply that is a text or a script, thoughts included."""
+SHORT_TOKENS = 3_000
+"""Of one reply that is a choice, or a step on the way: a model that rambles is stopped."""
+SECONDS = 600.0
+"""For one reply, its repetitions included: slow servers write 20 tokens in a second."""
 
 
 class WrongAnswerError(Exception):
@@ -49,7 +53,15 @@ class Spent:
         self.cost = _sum(self.cost, usage.cost)
 
 
-def ask(policy: Policy, question: str, check: Callable[[Reply], T], spent: Spent, *, tries: int) -> T:
+def ask(
+    policy: Policy,
+    question: str,
+    check: Callable[[Reply], T],
+    spent: Spent,
+    *,
+    tries: int,
+    max_tokens: int = MAX_TOKENS,
+) -> T:
     """Ask a model, and again with what was wrong, until ``check`` takes the answer.
 
     Args:
@@ -58,6 +70,7 @@ def ask(policy: Policy, question: str, check: Callable[[Reply], T], spent: Spent
         check: Makes something of a reply, or raises `WrongAnswerError`.
         spent: Counts what it takes.
         tries: How many answers are looked at in all.
+        max_tokens: The longest answer.
 
     Raises:
         GivenUpError: No answer was right; the last fault stands in the message.
@@ -68,7 +81,7 @@ def ask(policy: Policy, question: str, check: Callable[[Reply], T], spent: Spent
     fault = ""
     spent.model = policy.name
     for _ in range(tries):
-        reply = policy.ask(Request(messages=messages, max_tokens=MAX_TOKENS))
+        reply = policy.ask(Request(messages=messages, max_tokens=max_tokens, seconds=SECONDS))
         spent.tries += 1
         spent.add(reply.usage)
         try:

@@ -9,7 +9,7 @@ from openmle_env.policies.extraction import NoObject, extract_json
 from openmle_env.policies.thinking import split_thinking
 from openmle_env.task_registry.builder import plan as plans
 from openmle_env.task_registry.builder import prompts
-from openmle_env.task_registry.builder.conversation import WrongAnswerError, ask
+from openmle_env.task_registry.builder.conversation import SHORT_TOKENS, WrongAnswerError, ask
 from openmle_env.task_registry.builder.perceive import facts
 from openmle_env.task_registry.builder.plan import Plan
 
@@ -32,7 +32,12 @@ def describe(work: Workspace, policy: Policy, spent: Spent, *, tries: int) -> No
     known = {"info": facts(work), "notes": work.data_notes.read_text(encoding="utf-8")}
     listing = work.listing.read_text(encoding="utf-8")
     plan = ask(
-        policy, prompts.fill("plan", listing=listing, **known), lambda reply: _plan(reply, work), spent, tries=tries
+        policy,
+        prompts.fill("plan", listing=listing, **known),
+        lambda reply: _plan(reply, work),
+        spent,
+        tries=tries,
+        max_tokens=SHORT_TOKENS,
     )
     question = prompts.fill(
         "describe",

@@ -11,7 +11,7 @@ from openmle_env.files import write_whole
 from openmle_env.policies.protocol import Message, Request
 from openmle_env.policies.tool_loop import BoundTool, ToolError, run_tools
 from openmle_env.task_registry.builder import info, prompts, reading
-from openmle_env.task_registry.builder.conversation import MAX_TOKENS, GivenUpError
+from openmle_env.task_registry.builder.conversation import SECONDS, SHORT_TOKENS, GivenUpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def perceive(work: Workspace, policy: Policy, spent: Spent) -> None:
     messages: tuple[Message, ...] = (Message(role="user", content=question(work)),)
     spent.model, left, why = policy.name, MAX_CALLS, ""
     for _ in range(MAX_ROUNDS):
-        request = Request(messages=messages, max_tokens=MAX_TOKENS)
+        request = Request(messages=messages, max_tokens=SHORT_TOKENS, seconds=SECONDS)
         done = run_tools(policy, request, tools, calls=left)
         left -= len(done.calls)
         spent.tries += len(done.replies)
@@ -69,9 +69,9 @@ def perceive(work: Workspace, policy: Policy, spent: Spent) -> None:
         why = {"calls": "it had no calls left", "length": "its reply was cut", "refused": "it refused"}.get(
             done.stop, ""
         )
-        if saved or left < 1 or why:
+        if saved or left < 1 or done.stop == "refused":
             break
-        reminder = "Your notes count only once they are handed in: call the tool `save` with them."
+        reminder = "Your notes count only once they are handed in: call the tool `save` with them. A page is enough."
         messages = (*done.messages, Message(role="user", content=reminder))
     if not saved:
         raise GivenUpError(

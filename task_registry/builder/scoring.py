@@ -13,7 +13,7 @@ from openmle_env.policies.extraction import NoObject, NoProgram, extract_json, e
 from openmle_env.task_registry import files
 from openmle_env.task_registry.builder import finishing, packing, prompts
 from openmle_env.task_registry.builder import plan as plans
-from openmle_env.task_registry.builder.conversation import WrongAnswerError, ask
+from openmle_env.task_registry.builder.conversation import SHORT_TOKENS, WrongAnswerError, ask
 from openmle_env.task_registry.builder.splitting import raw_bytes
 from openmle_env.task_registry.folder import open_pack
 from openmle_env.task_registry.pack import Block
@@ -86,7 +86,9 @@ def score(
         "answers": made["answers"],
     }
     question = prompts.fill("metric", metrics=metric_list(), **parts)
-    chosen, notes = ask(policy, question, lambda reply: _ours(reply, trial), spent, tries=tries)
+    chosen, notes = ask(
+        policy, question, lambda reply: _ours(reply, trial), spent, tries=tries, max_tokens=SHORT_TOKENS
+    )
     if chosen == OWN:
         question = prompts.fill("metric_script", columns=prompts.quoted(plan.columns), **parts)
         notes = ask(policy, question, lambda reply: _own(reply, trial), spent, tries=tries)
@@ -145,7 +147,7 @@ def _tried(trial: Trial, stated: dict[str, object], metric: Metric | None) -> tu
     packing.write_description(work, plan, metric)
     board, notes = _board(work, metric)
 
-    def written(**more: Any) -> Prepared:
+    def write(**more: Any) -> None:
         settings: dict[str, Any] = {"references": finishing.programs(work), "version": finishing.FIRST_VERSION, **more}
         packing.write_config(
             work,
@@ -158,18 +160,25 @@ def _tried(trial: Trial, stated: dict[str, object], metric: Metric | None) -> tu
             leaderboard=board,
             **settings,
         )
+
+    def prepared() -> Prepared:
         try:
             return prepare(open_pack(work.folder), sandbox=trial.sandbox, show_trace=True)
         except (PackError, PreparationError) as error:
             raise WrongAnswerError(str(error)) from error
 
-    first = written()
+    write()
+    first = prepared()
     train = first.public / "train.csv"
     known = finishing.labelled(first.manifest.submission, metric, plan.task_type, train, first.answers)
-    higher_is_better = written(submission=known).manifest.higher_is_better
+    if known != first.manifest.submission:
+        write(submission=known)
+        prepared()
+    higher_is_better = first.manifest.higher_is_better
     scored, measured_in = finishing.measured(work, trial.sandbox, higher_is_better=higher_is_better)
     final: dict[str, Any] = {"submission": known, "references": scored, "measured_in": measured_in}
-    written(**final, version=finishing.version(work))
+    write(**final)
+    write(**final, version=finishing.version(work))
     return notes
 
 

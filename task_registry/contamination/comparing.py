@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TEXT_EXCLUDES = 0.5
 """From this share of common runs of words on, two descriptions are of one task."""
+MIN_RUNS = 10
+"""Descriptions of fewer runs say nothing, unless they are the same."""
 VALUES_MATCH = 0.5
 """From this share of common values on, two columns are of one source."""
 COLUMNS_SUSPECT = 0.8
@@ -23,6 +25,8 @@ COLUMNS_SUSPECT = 0.8
 MIN_NAMES = 4
 MIN_VALUES = 20
 """Columns with fewer telling values say nothing."""
+MIN_SHARED = 3
+"""Fewer common hashes may be chance, whatever share of a small sample they are."""
 
 
 class Kind(StrEnum):
@@ -82,7 +86,7 @@ def _texts(task: Sketch, other: Sketch) -> Iterable[Match]:
         )
         return
     shared = overlap(task.runs, other.runs)
-    if shared >= TEXT_EXCLUDES:
+    if shared >= TEXT_EXCLUDES and min(len(task.runs), len(other.runs)) >= MIN_RUNS:
         yield Match(
             task=task.name,
             other=other.name,
@@ -97,8 +101,8 @@ def _columns(task: Sketch, other: Sketch) -> Iterable[Match]:
     ours = {column.name: column.sample for column in task.columns}
     theirs = {column.name: column.sample for column in other.columns}
     telling = [name for name, sample in ours.items() if len(sample) >= MIN_VALUES]
-    shares = {name: max((overlap(ours[name], sample) for sample in theirs.values()
-                         if len(sample) >= MIN_VALUES), default=0.0) for name in telling}  # fmt: skip
+    samples = [(set(sample), sample) for sample in theirs.values() if len(sample) >= MIN_VALUES]
+    shares = {name: _most_in_common(ours[name], samples) for name in telling}
     alike = sorted(name for name, share in shares.items() if share >= VALUES_MATCH)
     if alike:
         # One common column of many may be a list that both use, such as towns: then it is worth a look.
@@ -123,3 +127,12 @@ def _columns(task: Sketch, other: Sketch) -> Iterable[Match]:
             excludes=False,
             why=f"{len(names & others)} of {smaller} columns have the same names",
         )
+
+
+def _most_in_common(sample: tuple[int, ...], others: Sequence[tuple[set[int], tuple[int, ...]]]) -> float:
+    """The largest share of values that a column has in common with one of the other columns."""
+    most = 0.0
+    for hashes, other in others:
+        if len(hashes.intersection(sample)) >= MIN_SHARED:  # quick: tables have a thousand columns
+            most = max(most, overlap(sample, other))
+    return most

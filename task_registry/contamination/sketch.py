@@ -11,8 +11,10 @@ import csv
 import hashlib
 import heapq
 import io
+import itertools
 import re
 import unicodedata
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
@@ -27,9 +29,13 @@ RUN = 5
 """Words of a run."""
 KEPT = 256
 """Hashes of a sample."""
-MAX_ROWS = 200_000
-"""Rows of a table that are read."""
+MAX_CELLS = 20_000_000
+"""Cells of a table that are read, from its top: half a minute's work."""
+MAX_LINE = 1 << 20
+"""Characters of a line that are looked at as one, so that a file without line ends does not fill the memory."""
 MAX_CELL = 4_096
+MAX_TEXT = 4 << 20
+"""Bytes of a description that are read."""
 _WORD = re.compile(r"[^\W_]+")
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _TELLING_LETTERS, _TELLING_DIGITS = 6, 5
@@ -102,20 +108,50 @@ def _words(text: str) -> list[str]:
 
 
 def _table(path: Path) -> dict[str, tuple[int, ...]]:
-    with files.opened(path) as file:
-        reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=""))
+    with files.opened(path) as file, _long_cells():
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
+        reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
         try:
             header = next(reader, [])
-            values: list[set[str]] = [set() for _ in header]
-            for number, row in enumerate(reader):
-                if number >= MAX_ROWS:
-                    break
-                for kept, cell in zip(values, row, strict=False):
+            samples = [_Smallest() for _ in header]
+            for row in itertools.islice(reader, MAX_CELLS // max(1, len(header))):
+                for sample, cell in zip(samples, row, strict=False):
                     if _tells(cell):
-                        kept.add(cell.strip()[:MAX_CELL])
+                        sample.add(cell.strip()[:MAX_CELL])
         except csv.Error as error:
             raise PackError(f"{path} cannot be read as a table: {error}.") from error
-    return {_column_name(name): _smallest(kept) for name, kept in zip(header, values, strict=True)}
+    return {_column_name(name): sample.hashes() for name, sample in zip(header, samples, strict=True)}
+
+
+class _Smallest:
+    """The smallest hashes of values that come one by one, in memory for a few times as many."""
+
+    def __init__(self) -> None:
+        self._found: set[int] = set()
+        self._most = 1 << 48
+
+    def add(self, value: str) -> None:
+        """Take a value into account."""
+        found = _hash(value)
+        if found < self._most:
+            self._found.add(found)
+            if len(self._found) >= 4 * KEPT:
+                self._found = set(heapq.nsmallest(KEPT, self._found))
+                self._most = max(self._found)
+
+    def hashes(self) -> tuple[int, ...]:
+        """The `KEPT` smallest, ascending."""
+        return tuple(heapq.nsmallest(KEPT, self._found))
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let cells be as long as a line may be: whole articles and pages stand in tables."""
+    before = csv.field_size_limit(16 * MAX_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _column_name(name: str) -> str:
@@ -135,7 +171,7 @@ def _tells(cell: str) -> bool:
 
 
 def _smallest(values: Iterable[str]) -> tuple[int, ...]:
-    return tuple(sorted(heapq.nsmallest(KEPT, set(map(_hash, values)))))
+    return tuple(heapq.nsmallest(KEPT, set(map(_hash, values))))
 
 
 def _hash(value: str) -> int:
@@ -212,4 +248,4 @@ def _descriptions(folder: Path, *, deep: bool = True) -> Iterator[Path]:
 
 def _read(path: Path) -> str:
     with files.opened(path) as file:
-        return file.read().decode("utf-8-sig", "replace")
+        return file.read(MAX_TEXT).decode("utf-8-sig", "replace")

@@ -17,11 +17,6 @@ SECONDS = 180.0
 _TAIL_LINES = 8
 _TAIL_CHARACTERS = 1200
 _PASSWORD = re.compile(r"//[^/@\s]*@")
-_UNREACHABLE = re.compile(
-    r"connection|timed? ?out|name resol|could not resolve|temporary failure|unreachable|max retries|proxy"
-    r"|enotfound|eai_again|econn|network|ssl|certificate",
-    re.IGNORECASE,
-)
 
 
 def ask(
@@ -52,11 +47,6 @@ def ask(
         raise InfrastructureError(
             f"{command[0]} did not answer within {SECONDS:g} s. Look at the network, and try again."
         ) from None
-
-
-def unreachable(said: str) -> bool:
-    """Whether a client's words mean that its registry cannot be reached, rather than that it lacks something."""
-    return bool(_UNREACHABLE.search(said))
 
 
 def last_words(said: str) -> str:

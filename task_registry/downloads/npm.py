@@ -20,7 +20,7 @@ def locate(download: Download) -> list[Source]:
 
     Raises:
         PackError: The package or version has an impossible name.
-        InfrastructureError: There is no npm, or its registry cannot be reached.
+        InfrastructureError: There is no npm, or it could not ask its registry.
         PreparationError: The registry has no such version.
     """
     client.check_words(download.package, download.version, r"(?:@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*")
@@ -29,10 +29,10 @@ def locate(download: Download) -> list[Source]:
     url = _read(done.stdout)
     if not isinstance(url, str):
         said = client.last_words(done.stderr)
-        if client.unreachable(done.stderr) and "E404" not in done.stderr:
+        if done.returncode and "E404" not in done.stderr:
             raise InfrastructureError(
-                f"The npm registry cannot be asked for {what}. Check the network and `npm config list`. npm said:\n"
-                f"{said}"
+                f"The npm registry cannot be asked for {what}. Check the network, `npm config list`, and that npm may "
+                f"write into its own folders. npm said:\n{said}"
             )
         raise PreparationError(
             f"The npm registry has no {what}. Check the names in 'downloads' of pack.yaml, and `npm config get "

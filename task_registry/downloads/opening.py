@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import http.client
 import netrc
+import os
 import re
 import ssl
+import stat
 import time
 import urllib.error
 import urllib.request
@@ -70,13 +72,19 @@ def opened(source: Source, start: int) -> Iterator[Reply]:
     """
     place = shown(source.url)
     with _worded(place):
+        if urlsplit(source.url).scheme not in {"http", "https", "file"}:
+            raise InfrastructureError(f"{place} is no address that can be opened: it should be http, https or file.")
         reply = _open_file(source, start, place) if source.url.startswith("file:") else _ask(source, start, place)
     with reply.content:
         yield reply
 
 
 def _open_file(source: Source, start: int, place: str) -> Reply:
-    file = Path(unquote(urlsplit(source.url).path)).open("rb")  # noqa: SIM115  `opened` closes it
+    descriptor = os.open(unquote(urlsplit(source.url).path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = os.fdopen(descriptor, "rb")  # `opened` closes it
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe or a device may have no end
+        file.close()
+        raise InfrastructureError(f"{place} is no plain file.")
     total = file.seek(0, 2)
     return Reply(file, file.seek(min(start, total)), total, place)
 
@@ -163,12 +171,12 @@ def _context(source: Source) -> ssl.SSLContext:
 
 def _reply(reply: Any, place: str) -> Reply:
     if reply.status == http.HTTPStatus.PARTIAL_CONTENT:
-        match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", reply.headers.get("Content-Range", ""))
+        match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)", reply.headers.get("Content-Range", ""))
         if not match:
             raise InterruptedTransferError(f"{place} sent a part of a file, and not which.")
         return Reply(reply, int(match[1]), None if match[2] == "*" else int(match[2]), place)
     length = reply.headers.get("Content-Length", "")
-    return Reply(reply, 0, int(length) if length.isdecimal() else None, place)
+    return Reply(reply, 0, int(length) if re.fullmatch(r"\d{1,18}", length) else None, place)
 
 
 def _refusal(error: urllib.error.HTTPError, place: str) -> Exception:

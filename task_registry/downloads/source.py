@@ -30,5 +30,8 @@ def shown(url: str) -> str:
     >>> shown("https://me:secret@example.org:8443/simple/a.whl?token=abc#sha256=00")
     'https://example.org:8443/simple/a.whl'
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that is none"  # and what of it may be a password cannot be told
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -133,7 +133,12 @@ def _take_by_hand(path: Path, download: Download) -> bool:
 
 
 def _is_whole(path: Path, download: Download) -> bool:
-    return _size(path) == download.size and files.sha256(path) == download.sha256
+    try:
+        return _size(path) == download.size and files.sha256(path) == download.sha256
+    except PackError as error:  # nothing of the pack's
+        raise InfrastructureError(
+            f"{error} Give it back to this user, or remove it, so that it is fetched again."
+        ) from error
 
 
 def _part(path: Path) -> Path:

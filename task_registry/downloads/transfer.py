@@ -57,11 +57,12 @@ def fill(part: Path, download: Download, sources: Sequence[Source], tell: Callab
 
 
 def _fill_from(part: Path, download: Download, source: Source, tell: Callable[[int], None]) -> None:
-    failures, mixed = 0, _size(part) > 0
+    failures, most, mixed = 0, _size(part), _size(part) > 0
     while True:
         before = _size(part)
         if before > download.size:
             part.unlink()
+            most = 0
             continue
         if before == download.size:
             digest = files.sha256(part)
@@ -70,11 +71,13 @@ def _fill_from(part: Path, download: Download, source: Source, tell: Callable[[i
             part.unlink()
             if not mixed:
                 raise _another(download, source, f"its SHA-256 is {digest}")
-            mixed, before = False, 0  # what an earlier try left may be of another file: once more, from the beginning
+            most, mixed = 0, False  # what an earlier try left may be of another file: once more, from the beginning
         try:
             _pull(part, download, source, tell)
         except InterruptedTransferError as error:
-            failures = 1 if _size(part) - before > LITTLE else failures + 1
+            # Beyond all that there was: a server that begins anew each time brings nothing.
+            failures = 1 if _size(part) - most > LITTLE else failures + 1
+            most = max(most, _size(part))
             mixed = _size(part) > 0
             _pause(error, failures)
 
@@ -106,7 +109,7 @@ def _pull(part: Path, download: Download, source: Source, tell: Callable[[int], 
             while chunk := reply.read(files.CHUNK):
                 written += len(chunk)
                 if written > download.size:
-                    file.truncate(0)
+                    part.unlink()
                     raise _another(download, source, f"it has more than {download.size:,} bytes")
                 file.write(chunk)
                 tell(written)
@@ -120,9 +123,10 @@ def _strange_hash(reply: opening.Reply) -> str:
     """The hash of a file that is not the right one, if it is not too large to read all of it for that."""
     if reply.start or (reply.total or 0) > _STRANGE_BYTES:
         return ""
-    digest = hashlib.sha256()
-    while chunk := reply.read(files.CHUNK):
+    digest, left = hashlib.sha256(), reply.total or 0
+    while left > 0 and (chunk := reply.read(min(files.CHUNK, left))):
         digest.update(chunk)
+        left -= len(chunk)
     return f", and its SHA-256 is {digest.hexdigest()}"
 
 

@@ -60,6 +60,15 @@ class Edition:
     sources: dict[str, Path]
     """The files on this machine, by their names in the edition."""
 
+    def rows(self) -> int | None:
+        """Rows of its public tables, headers left out; None where there are none."""
+        tables = [
+            path
+            for name, path in self.sources.items()
+            if name.startswith("data/public/") and name.endswith(".csv") and "sample_submission" not in name
+        ]
+        return sum(files.lines(path) - 1 for path in tables) if tables else None
+
 
 def whole(pack: Pack) -> Edition:
     """All of a pack."""

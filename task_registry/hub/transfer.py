@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 import shutil
@@ -10,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openmle_env.errors import InfrastructureError, OpenMLEError, PackError, UsageError
+from openmle_env.errors import DiskFullError, InfrastructureError, OpenMLEError, PackError, UsageError
+from openmle_env.files import is_full
 from openmle_env.task_registry import files
 from openmle_env.task_registry.folder import open_pack
 from openmle_env.task_registry.hub import card, edition
 from openmle_env.task_registry.hub.edition import MANIFEST
+from openmle_env.task_registry.importers.drafts import may_be_replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
 
 _REPO = re.compile(r"(?P<repo>\w[\w.-]*/\w[\w.-]*)(?:@(?P<revision>\w[\w./-]*))?")
 _CARD = "README.md"
+_NO_PART = {MANIFEST, _CARD, ".gitattributes"}
+"""Files of a data set that are none of the pack."""
+_MAX_MANIFEST = 64 << 20
+"""Bytes of a list of files; a pack of 100,000 files has one of 15 million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +119,11 @@ def push(
     tell(f"sending {len(made.sources)} files", 0.1)
     text = json.dumps(made.shared.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
     with _worded(name):
-        there = {
-            one.path for one in api.list_repo_tree(name, repo_type="dataset", recursive=True) if hasattr(one, "blob_id")
-        }
-        gone = there - made.sources.keys() - {MANIFEST, _CARD, ".gitattributes"}
+        gone = _sizes(api, name).keys() - made.sources.keys() - _NO_PART
         operations = [
             *(hub.CommitOperationAdd(path, str(source)) for path, source in made.sources.items()),
             hub.CommitOperationAdd(MANIFEST, text.encode()),
-            hub.CommitOperationAdd(_CARD, card.render(pack, made.shared).encode()),
+            hub.CommitOperationAdd(_CARD, card.render(pack, made.shared, made.rows()).encode()),
             *(hub.CommitOperationDelete(path) for path in sorted(gone)),
         ]
         message = f"{pack.slug} {pack.version}, {made.shared.edition}"
@@ -149,16 +153,25 @@ def pull(address: str, to: Path, *, force: bool = False, progress: Progress | No
         api = hub.HfApi(library_name="openmle_env")
         tell("looking at the data set", 0.0)
         commit = str(api.repo_info(name, repo_type="dataset", revision=revision).sha)
+        there = _sizes(api, name, revision=commit)
+        if there.get(MANIFEST, 0) > _MAX_MANIFEST:
+            raise PackError(f"{address} holds no task pack: its {MANIFEST} is larger than {_MAX_MANIFEST >> 20} MiB.")
         fetched = Path(api.hf_hub_download(name, MANIFEST, repo_type="dataset", revision=commit))
         shared = edition.read(fetched.read_bytes(), address)
         with files.storage_errors(to):
             to.mkdir(parents=True, exist_ok=True)
             files.need_space(to, sum(file.size for file in shared.files.values()))
         target, new = to / shared.slug, to / f".{shared.slug}.new"
-        if not force and (target.exists() or target.is_symlink()):
-            raise UsageError(f"{target} is there. Remove it, or say --force.")
+        if target.exists() or target.is_symlink():
+            if not force:
+                raise UsageError(f"{target} is there. Remove it, or say --force.")
+            if not may_be_replaced(target):
+                raise UsageError(f"{target} is there and is no task pack, so it stays. Move it, or use another folder.")
+        _check_sizes(shared, there)
         tell(f"fetching {len(shared.files)} files", 0.1)
-        api.snapshot_download(name, repo_type="dataset", revision=commit, allow_patterns=list(shared.files))
+        # Named are the files that are left out, which are few: each pattern is compared with each file.
+        others = [glob.escape(path) for path in sorted(there.keys() - shared.files.keys())]
+        api.snapshot_download(name, repo_type="dataset", revision=commit, ignore_patterns=others)
     with files.storage_errors(to):
         files.remove(new)
         try:
@@ -174,12 +187,28 @@ def pull(address: str, to: Path, *, force: bool = False, progress: Progress | No
     return Pulled(slug=shared.slug, folder=target, commit=commit, edition=shared.edition, hash=shared.hash)
 
 
+def _sizes(api: Any, name: str, revision: str | None = None) -> dict[str, int]:
+    """The files of a data set, with their bytes."""
+    entries = api.list_repo_tree(name, repo_type="dataset", recursive=True, revision=revision)
+    return {one.path: one.size for one in entries if hasattr(one, "blob_id")}
+
+
+def _check_sizes(shared: edition.SharedPack, there: dict[str, int]) -> None:
+    """Notice before anything is fetched that a file is missing, or larger than the list makes believe."""
+    for name, listed in shared.files.items():
+        if name not in there:
+            raise PackError(f"{shared.slug}: {name} is listed in {MANIFEST} and is not in the data set.")
+        if there[name] != listed.size:
+            raise PackError(
+                f"{shared.slug}: {name} is not the file that was pushed: it has {there[name]} bytes, and {MANIFEST} "
+                f"says {listed.size}. Nothing was fetched."
+            )
+
+
 def _copy(shared: edition.SharedPack, snapshot: Path, new: Path) -> None:
     """Copy the listed files; in the library's cache they are links to it."""
     for name in shared.files:
         source, target = snapshot / name, new / name
-        if not source.is_file():
-            raise PackError(f"{shared.slug}: {name} is listed in {MANIFEST} and is not in the data set.")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
 
@@ -197,6 +226,9 @@ def _worded(name: str) -> Iterator[None]:
     """Word what the hub's library raises. Its own texts may hold addresses with keys, and are not passed on."""
     from huggingface_hub import errors
 
+    # Which HTTP library says that nobody is there depends on the version of the hub's: it is the one whose error that
+    # one's own is made of.
+    trouble: tuple[type[BaseException], ...] = (OSError, RuntimeError, ValueError, *errors.HfHubHTTPError.__bases__)
     try:
         yield
     except OpenMLEError:
@@ -217,7 +249,12 @@ def _worded(name: str) -> Iterator[None]:
         raise InfrastructureError(f"The hub refused {name} ({status}).{advice}") from None
     except errors.HFValidationError:
         raise UsageError(f"{name!r} is no name of a data set on the hub.") from None
-    except (OSError, RuntimeError, ValueError) as error:  # nobody there, or a transfer that broke off
+    except trouble as error:  # nobody there, or a transfer that broke off
+        if isinstance(error, OSError) and is_full(error):
+            raise DiskFullError(
+                f"No space is left for {name} in the hub's cache. Free some space, or set HF_HOME to a folder on "
+                "another disk."
+            ) from None
         raise InfrastructureError(
             f"The hub could not be reached for {name}, or broke off: {type(error).__name__}. "
             "Check the network and HF_ENDPOINT, and try again: what was sent or fetched counts."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env import scratch
 from openmle_env.errors import PackError, SandboxUnavailableError
+from openmle_env.graders.loading.source import Refused, read_bytes
 from openmle_env.task_registry.folder import METRIC_SCRIPT
 from openmle_env.types import ArtifactState, Fault, Job, Part
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.task import Task
+    from openmle_env.types import Execution
 
 MARK = "def peer_score("
 """What the metric of an imported competition has."""
@@ -66,9 +69,9 @@ def compare(task: Task, submission: Path, sandbox: Sandbox) -> Comparison:
     if METRIC_SCRIPT not in task.pack.members or MARK not in task.pack.text(METRIC_SCRIPT):
         raise PackError(f"{task.spec.slug} was not imported with a grader of its own to compare with.")
     try:
-        content = submission.read_bytes()
-    except OSError as error:
-        raise PackError(f"{submission} cannot be read: {error.strerror or error}.") from error
+        content = read_bytes(submission)
+    except Refused as refused:
+        raise PackError(f"{submission} cannot be read. {refused.problem.message}") from None
     grade = task.grader(sandbox).grade(content, Part.ALL)
     with scratch.folder() as folder:
         data = folder / "data"
@@ -89,12 +92,25 @@ def compare(task: Task, submission: Path, sandbox: Sandbox) -> Comparison:
         )
     if execution.status.fault is Fault.INFRASTRUCTURE:
         raise SandboxUnavailableError(f"{task.spec.slug}: the peer's grader could not be run: {execution.reason}")
-    found = execution.artifacts.get("score.json")
-    score = json.loads(found.content) if found is not None and found.state is ArtifactState.OK else None
+    score, says = _score_of(execution)
     return Comparison(
         metric=task.pack.config.metric.name,
         ours=grade.score,
         refusal="" if grade.score is not None else grade.message,
-        peer=score if isinstance(score, float) and score == score else None,  # noqa: PLR0124  no NaN
-        peer_says="" if score is not None else (execution.stdout.strip() or execution.reason)[-400:],
+        peer=score,
+        peer_says=says,
     )
+
+
+def _score_of(execution: Execution) -> tuple[float | None, str]:
+    """The peer's score; where it is none, what was said instead."""
+    found = execution.artifacts.get("score.json")
+    try:
+        score = json.loads(found.content) if found is not None and found.state is ArtifactState.OK else None
+    except (ValueError, RecursionError):
+        score = None  # its code wrote into our file
+    if isinstance(score, float):
+        if math.isfinite(score):
+            return score, ""
+        return None, f"its score is {score}, which it takes for a valid one"
+    return None, (execution.stdout.strip() or execution.reason)[-400:]

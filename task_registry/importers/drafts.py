@@ -14,12 +14,15 @@ import yaml
 from openmle_env.errors import PackError
 from openmle_env.task_registry import files
 from openmle_env.task_registry.folder import default_slug, open_pack
+from openmle_env.task_registry.pack_yaml import PACK_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 """Names of tasks in the collections: what else is a name of a folder is none of a task."""
+MAX_TEXT = 4 << 20
+"""Bytes of a script, a table or a configuration of a checkout that are read."""
 
 
 class Status(StrEnum):
@@ -28,7 +31,6 @@ class Status(StrEnum):
     IMPORTED = "imported"
     THERE = "there already"
     NEEDS_DATA = "needs data"
-    UNOBTAINABLE = "unobtainable"
     FAILED = "failed"
 
 
@@ -62,8 +64,6 @@ class Draft:
     """Texts, and files to be copied, by their names in the pack."""
     notes: list[str] = field(default_factory=list)
     """What to know of it."""
-    unobtainable: str = ""
-    """Why its data cannot be had by anybody, where that is known."""
 
     @property
     def slug(self) -> str:
@@ -99,11 +99,35 @@ def checked_name(name: str) -> str:
     return name
 
 
+def read_text(path: Path) -> str:
+    """A text of a checkout: a plain file, of which a link, a pipe or something endless is none.
+
+    Raises:
+        PackError: It is missing, something else, too large, or no UTF-8.
+    """
+    with files.opened(path) as file:
+        content = file.read(MAX_TEXT + 1)
+    if len(content) > MAX_TEXT:
+        raise PackError(f"{path} is larger than {MAX_TEXT >> 20} MiB, and should be a text that people write.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PackError(f"{path} is not UTF-8 (byte {error.start}).") from error
+
+
+def may_be_replaced(target: Path) -> bool:
+    """Whether what is at a place is a pack; a name from elsewhere never gets a folder of another kind removed."""
+    return not target.is_symlink() and any((target / name).exists() for name in (PACK_FILE, "utils/metric.py"))
+
+
 def write(draft: Draft, folder: Path, *, force: bool) -> Outcome:
     """Write a pack into ``folder``/<slug>: whole, or not at all.
 
+    Raw files that somebody put into a pack that waited for them stay there, whatever is written again.
+
     Raises:
-        PackError: Another pack is there (unless ``force``), or what was written is no usable pack.
+        PackError: Another pack is there (unless ``force``), something else is there, a file cannot be read, or what was
+            written is no usable pack.
         DiskFullError: There is no space for it.
     """
     target = folder / draft.slug
@@ -115,25 +139,55 @@ def write(draft: Draft, folder: Path, *, force: bool) -> Outcome:
             sizes = [one.stat().st_size for one in draft.contents.values() if isinstance(one, Path)]
             files.need_space(folder, sum(sizes) + files.CHUNK)
             has_data = _fill(new, draft)
-            notes = tuple(draft.notes)
-            if not has_data:
-                status = Status.UNOBTAINABLE if draft.unobtainable else Status.NEEDS_DATA
-                reason = (
-                    draft.unobtainable or f"put its raw files into {target / 'raw'}, then: openmle prepare {target}"
-                )
-            else:
+            if has_data:
                 open_pack(new)
-                status, reason = Status.IMPORTED, ""
+            waits = not has_data and not _has_raw(target)
+            status = Status.NEEDS_DATA if waits else Status.IMPORTED
             if target.exists() or target.is_symlink():
-                if _same(new, target):
-                    status = Status.THERE if has_data else status
-                elif not force:
-                    raise PackError(f"{target} is there and differs. Remove it, or say --force to write it again.")
-                files.remove(target)
-            new.replace(target)
+                if _same(new, target, but="" if has_data else "raw/"):
+                    status = status if waits else Status.THERE
+                else:
+                    _refuse(target, force=force)
+                    _take_place(new, target, keep="" if has_data else "raw")
+            else:
+                new.rename(target)
         finally:
             files.remove(new)
+    reason = f"put its raw files into {target / 'raw'}, then: openmle prepare {target}" if waits else ""
+    notes = tuple(draft.notes)
     return Outcome(name=draft.name, slug=draft.slug, status=status, folder=str(target), reason=reason, notes=notes)
+
+
+def _has_raw(target: Path) -> bool:
+    raw = target / "raw"
+    return raw.is_dir() and not raw.is_symlink() and any(raw.iterdir())
+
+
+def _refuse(target: Path, *, force: bool) -> None:
+    if not may_be_replaced(target):
+        raise PackError(f"{target} is there and is no task pack, so it stays. Move it, or use another folder.")
+    if not force:
+        raise PackError(f"{target} is there and differs. Remove it, or say --force to write it again.")
+
+
+def _take_place(new: Path, target: Path, *, keep: str) -> None:
+    """Put a pack where another one is, whose folder ``keep``, if any, is not touched."""
+    if not keep:
+        files.remove(target)
+        new.rename(target)
+        return
+    names = {path.name for path in new.iterdir()}
+    for path in target.iterdir():
+        if path.name not in names and path.name != keep:
+            files.remove(path)
+    for path in new.iterdir():
+        final = target / path.name
+        if path.is_dir():
+            files.take_over(path, final)
+        else:
+            if final.is_dir():
+                files.remove(final)
+            path.replace(final)
 
 
 def _fill(root: Path, draft: Draft) -> bool:
@@ -145,15 +199,20 @@ def _fill(root: Path, draft: Draft) -> bool:
         if isinstance(content, str):
             path.write_text(content, encoding="utf-8", newline="\n")
         else:
+            with files.opened(content):
+                pass  # it can be read: what fails now is writing, and concerns the others, too
             shutil.copyfile(content, path, follow_symlinks=False)
-    (root / "pack.yaml").write_text(dump(draft.config), encoding="utf-8", newline="\n")
+    (root / PACK_FILE).write_text(dump(draft.config), encoding="utf-8", newline="\n")
     return any(name.startswith(("raw/", "data/private/")) for name in draft.contents)
 
 
-def _same(one: Path, other: Path) -> bool:
-    """Whether two packs hold the same files; permissions and what is no part of a pack mean nothing."""
+def _same(one: Path, other: Path, *, but: str) -> bool:
+    """Whether two packs hold the same files; permissions, hidden files and what begins with ``but`` mean nothing."""
     try:
-        names, others = files.tree(one), files.tree(other)
+        names, others = (
+            {name: path for name, path in files.tree(root).items() if not but or not name.startswith(but)}
+            for root in (one, other)
+        )
         return names.keys() == others.keys() and all(
             files.sha256(names[name]) == files.sha256(others[name]) for name in names
         )

@@ -35,12 +35,13 @@ def choose(collection: Collection, path: Path, only: Sequence[str]) -> list[str]
     """
     if not files.is_folder(path):
         raise UsageError(f"There is no folder {str(path)!r}. Give a checkout or a folder of packs.")
+    path = path.resolve()  # a name and what lies above are not known of "."
     known = {"openmle": openmle.names, "mlebench": mlebench.names, "mledojo": mledojo.names}[collection](path)
     for name in only:
         if name not in known:
             raise unknown_name("task", name, known, hint=f"{path} holds {len(known)}.")
     chosen = list(dict.fromkeys(only)) if only else known
-    counts = Counter(map(slug_of, chosen))
+    counts = Counter(slug_of(name) for name in chosen if drafts.NAME.fullmatch(name))
     if doubled := [name for name in chosen if counts[slug_of(name)] > 1]:
         raise PackError(f"{' and '.join(doubled)} would both be called {slug_of(doubled[0])!r} here. Name one of them.")
     return chosen
@@ -72,6 +73,7 @@ def run(
     Raises:
         DiskFullError: No space is left: the others would fail, too.
     """
+    path = path.resolve()
     for number, name in enumerate(chosen):
         if progress is not None:
             progress(name, number / len(chosen))
@@ -96,4 +98,7 @@ def _raw_of(raw: Path | None, name: str) -> Path | None:
     if raw is None:
         return None
     places = (raw / place.format(name=name) for place in RAW_PLACES)
-    return next((place for place in places if files.is_folder(place) and any(place.iterdir())), None)
+    try:
+        return next((place for place in places if files.is_folder(place) and any(place.iterdir())), None)
+    except OSError as error:
+        raise PackError(f"{error.filename} cannot be read: {error.strerror}.") from error

@@ -17,7 +17,7 @@ import yaml
 from openmle_env.errors import PackError, UsageError
 from openmle_env.task_registry.importers import peer_code
 from openmle_env.task_registry.importers.boards import take_board
-from openmle_env.task_registry.importers.drafts import Draft, checked_name, commit_of, slug_of, source_of
+from openmle_env.task_registry.importers.drafts import Draft, checked_name, commit_of, read_text, slug_of, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,16 +83,19 @@ def draft(checkout: Path, name: str, raw: Path | None, *, compat: bool) -> Draft
         }
         if "note" in ours:
             made.notes.append(f"our {ours['metric']} scores; the peer's grader differs: {ours['note']}")
+    elif compat and "no_compat" in facts:
+        raise PackError(f"{name} cannot be had with --compat: {facts['no_compat']}. Import it without.")
     else:
         made.config["metric"] = {"name": "pack", "higher_is_better": facts["higher_is_better"], "memory_mb": 4096}
     return made
 
 
 def _config(path: Path, name: str) -> dict[str, Any]:
+    text = read_text(path)
     try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise PackError(f"{path} cannot be read: {error}") from error
+        config = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # the last two: absurd numbers, dates, nesting
+        raise PackError(f"{path} is no YAML that can be read: {error}") from error
     if not isinstance(config, dict) or config.get("id") != name:
         raise PackError(f"{path} should be the configuration of {name!r}; its 'id' says otherwise.")
     return config
@@ -161,7 +164,7 @@ def _scripts(made: Draft, checkout: Path, name: str, config: dict[str, Any], fac
         path = checkout.joinpath(*script.split(".")).with_suffix(".py")
         if script.count(".") != own.count(".") + 1 or not path.is_file():
             raise PackError(f"{name}: there is no {path}.")
-        if not peer_code.has_function(path.read_text(encoding="utf-8-sig"), function):
+        if not peer_code.has_function(read_text(path), function):
             raise PackError(f"{name}: {path} has no function {function}() that does anything.")
     code = peer_code.collect(checkout, PACKAGE, own)
     commit = commit_of(checkout)
@@ -177,6 +180,7 @@ def _scripts(made: Draft, checkout: Path, name: str, config: dict[str, Any], fac
         },
         about=about,
     )
+    made.contents["utils/own_copy.py"] = peer_code.plain("own_copy.py")
     made.contents[METRIC] = peer_code.bundle(
         code, "mlebench_metric.py", {"GRADER": grader, "HIGHER_IS_BETTER": facts["higher_is_better"]}, about=about
     )

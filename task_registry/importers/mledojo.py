@@ -6,7 +6,8 @@ from pathlib import Path, PurePosixPath
 
 from openmle_env.errors import PackError, UsageError
 from openmle_env.task_registry.importers import peer_code
-from openmle_env.task_registry.importers.drafts import Draft, checked_name, slug_of, source_of
+from openmle_env.task_registry.importers.boards import take_board
+from openmle_env.task_registry.importers.drafts import Draft, checked_name, read_text, slug_of, source_of
 from openmle_env.task_registry.importers.mlebench import METRIC, preparation
 
 COMPETITIONS = PurePosixPath("mledojo", "competitions")
@@ -64,17 +65,14 @@ def draft(checkout: Path, name: str, raw: Path | None) -> Draft:
     if not peer_code.has_metric(metric):
         raise PackError(f"{name}: utils/metric.py has no class with evaluate().")
     made.contents["utils/prepare.py"] = peer_code.plain("mledojo_prepare.py")
+    made.contents["utils/own_copy.py"] = peer_code.plain("own_copy.py")
     made.contents["utils/peer_prepare.py"] = prepare
     made.contents[METRIC] = metric
     boards = [own / "info" / f"{side}_leaderboard.csv" for side in ("private", "public")]
-    board = next((path for path in boards if path.is_file()), None)
-    if board is None:
-        made.notes.append("no leaderboard in the checkout: no medals")
-    else:
-        made.contents["leaderboard.csv"] = board
-        made.config["leaderboard"] = {"file": "leaderboard.csv"}
-        if board.name.startswith("public"):
-            made.notes.append("the board is the public one: its scores are of other rows than the final ones")
+    board = next((path for path in boards if path.is_file()), boards[0])
+    take_board(made, board, higher_is_better=True)  # to be read at all, a board needs no direction
+    if "leaderboard" in made.config and board.name.startswith("public"):
+        made.notes.append("the board is the public one: its scores are of other rows than the final ones")
     if raw is not None:
         made.add_folder(raw, "raw")
     return made
@@ -86,12 +84,7 @@ def script(path: Path) -> str:
     Raises:
         PackError: It is missing, empty or no UTF-8.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise PackError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise PackError(f"{path} is not UTF-8 (byte {error.start}).") from error
+    text = read_text(path)
     if not text.strip():
         raise PackError(f"{path} is empty.")
     return text

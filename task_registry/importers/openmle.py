@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from openmle_env.errors import PackError, UsageError
 from openmle_env.task_registry.folder import DESCRIPTIONS
 from openmle_env.task_registry.importers import peer_code
-from openmle_env.task_registry.importers.drafts import Draft, checked_name, source_of
+from openmle_env.task_registry.importers.drafts import Draft, checked_name, read_text, source_of
 from openmle_env.task_registry.importers.mlebench import METRIC, preparation
 from openmle_env.task_registry.importers.mledojo import script
 
@@ -96,7 +96,10 @@ def _overview(root: Path, name: str) -> dict[str, object]:
     for folder in (root, *list(root.parents)[:2]):
         path = folder / OVERVIEW
         if path.is_file():
-            rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig", errors="replace"), newline=""))
+            try:
+                rows = list(csv.DictReader(io.StringIO(read_text(path), newline="")))
+            except csv.Error as error:
+                raise PackError(f"{path} cannot be read as a table: {error}.") from error
             for row in rows:
                 if row.get("Name") == name:
                     said = {"modality": row.get("Modality"), "task_type": row.get("Task")}

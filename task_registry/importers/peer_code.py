@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
+import warnings
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
+from openmle_env.task_registry.importers.drafts import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +26,6 @@ DISTRIBUTIONS = {
     "skimage": "scikit-image",
     "torch": "torch",
     "torchvision": "torchvision",
-    "tqdm": "tqdm",
     "transformers": "transformers",
     "yaml": "pyyaml",
     "py7zr": "py7zr",
@@ -32,6 +33,8 @@ DISTRIBUTIONS = {
 """Packages by the names that are imported, where these are known."""
 IN_THE_BOX = {"numpy", "pandas", "scipy", "sklearn"}
 """Libraries that every box has."""
+STOOD_IN_FOR = {"tqdm"}
+"""Libraries that are done without: only a progress bar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +80,8 @@ def collect(root: Path, package: str, own: str) -> PeerCode:
             top = imported.partition(".")[0]
             if top == package:
                 waiting.extend((imported, imported.rpartition(".")[0]))
-            elif at_once and top not in sys.stdlib_module_names and top not in IN_THE_BOX:
-                (needs if name.startswith(f"{own}.") else lazily).add(top)
+            elif at_once and top and top not in sys.stdlib_module_names and top not in IN_THE_BOX:
+                (needs if name.startswith(f"{own}.") and top not in STOOD_IN_FOR else lazily).add(top)
     return PeerCode(sources=dict(sorted(sources.items())), needs=tuple(sorted(needs)), lazily=tuple(sorted(lazily)))
 
 
@@ -91,17 +94,13 @@ def bundle(code: PeerCode, program: str, constants: Mapping[str, object], *, abo
         constants: Values for the names that it assigns at its top.
         about: Where the code is from, under which licence.
     """
-    loader = with_constants(_program("peer_modules.py"), {"SOURCES": code.sources, "ABSENT": set(code.lazily)})
-    return f"# {about}\n\n{loader}\n\n{with_constants(_program(program), constants)}"
-
-
-def _program(name: str) -> str:
-    return files(__package__).joinpath("programs", name).read_text(encoding="utf-8")
+    loader = with_constants(plain("peer_modules.py"), {"SOURCES": code.sources, "ABSENT": set(code.lazily)})
+    return f"# {about}\n\n{loader}\n\n{with_constants(plain(program), constants)}"
 
 
 def plain(program: str) -> str:
     """A file of ``programs/`` as it is."""
-    return _program(program)
+    return files(__package__).joinpath("programs", program).read_text(encoding="utf-8")
 
 
 def with_constants(text: str, constants: Mapping[str, object]) -> str:
@@ -154,17 +153,27 @@ def _path(root: Path, name: str) -> Path | None:
 def _text(root: Path, path: Path) -> str:
     if path.is_symlink() or not path.resolve().is_relative_to(root.resolve()):
         raise PackError(f"{path} lies outside of {root}. Give a plain checkout.")
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise PackError(f"{path} is not UTF-8 (byte {error.start}).") from error
+    return read_text(path)
 
 
 def _tree(text: str, path: Path) -> ast.Module:
     try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError) as error:
+        return _parsed(text)
+    except SyntaxError as error:
         raise PackError(f"{path} is no Python: {error}.") from error
+
+
+def _parsed(text: str) -> ast.Module:
+    """The syntax tree of a program, without what Python has to remark on other people's style.
+
+    Raises:
+        SyntaxError: It is none, or is nested so deeply that nobody wrote it.
+    """
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            return ast.parse(text)
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error) or type(error).__name__) from error
 
 
 def _imports(tree: ast.Module, name: str) -> Iterator[tuple[str, bool]]:
@@ -188,8 +197,8 @@ def _imports(tree: ast.Module, name: str) -> Iterator[tuple[str, bool]]:
 def has_function(text: str, name: str) -> bool:
     """Whether a program defines a function of this name that does anything at all."""
     try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError):
+        body = _parsed(text).body
+    except SyntaxError:
         return False
     found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == name]
     return bool(found) and not all(
@@ -201,8 +210,8 @@ def has_function(text: str, name: str) -> bool:
 def has_metric(text: str) -> bool:
     """Whether a program has a class with a method ``evaluate``."""
     try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError):
+        body = _parsed(text).body
+    except SyntaxError:
         return False
     return any(
         isinstance(node, ast.ClassDef)

@@ -30,7 +30,7 @@ def as_csv(rows: Sequence[Metadata]) -> bytes:
 def _cell(value: object) -> str:
     """A text that no spreadsheet takes for a formula."""
     text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
 
 
 def merge(*tables: Mapping[str, Mapping[str, object]] | Sequence[Mapping[str, object]]) -> dict[str, dict[str, object]]:

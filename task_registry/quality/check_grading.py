@@ -58,19 +58,29 @@ def metric_defined(subject: Subject) -> Iterator[Found]:
     """
     probes = subject.probes
     try:
-        grader = probes.made_grader()
+        probes.made_grader()
     except PackError as error:
         yield bad(f"The answers cannot be graded: {error}")
         return
-    sizes = {part: len(grader.load().positions[part]) for part in PARTS}
     for name in ("sample", "gold"):
         for part in PARTS:
             grade = probes.grade(name, part)
             if grade.status.fault is Fault.TASK:
                 yield bad(f"The {name} submission has no score on the {part} part: {grade.message}")
+    yield good("A score on both parts, for the sample submission and for the answers.")
+
+
+@check("part_sizes", group="grading", severity="low", source="metric_smoke_test")
+def part_sizes(subject: Subject) -> Iterator[Found]:
+    """Both hidden parts have rows enough that are scored.
+
+    With a few rows, a score tells luck rather than skill.
+    """
+    positions = subject.probes.grader.load().positions
+    sizes = {part: len(positions[part]) for part in PARTS}
     for part, size in sizes.items():
         if size < FEW_ROWS:
-            yield bad(f"The {part} part has {size} scored rows, so that its score tells little.", severity="low")
+            yield bad(f"The {part} part has {size} scored rows, so that its score tells little.")
     yield good(", ".join(f"{part}: {size:,} scored rows" for part, size in sizes.items()))
 
 

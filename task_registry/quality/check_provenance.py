@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LARGE_MB = 2048
 """Public data of more MiB than this keeps most people away."""
 MOST_MEMORY_MB, MOST_CPUS, MOST_GPUS = 256 * 1024, 64, 8
-_FLOATING = re.compile(r"[\^~*<>=\s]|latest|main|master|head", re.IGNORECASE)
+_FLOATING = re.compile(r"^[\^~]|[*<>=\s]|latest|main|master|head", re.IGNORECASE)
 
 
 @check("licence", group="provenance", severity="medium", source="raw_inventory")

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from openmle_env.errors import OpenMLEError, unknown_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from openmle_env.task_registry.quality.report import EvidenceSource, Outcome, Severity
     from openmle_env.task_registry.quality.subject import Subject
 
@@ -157,3 +159,14 @@ def markdown() -> str:
         refuses += "" if one.acceptable or one.severity != "high" else ", always"
         lines.append(f"| `{one.name}` | {refuses} | {one.title} | {one.reason} |")
     return "\n".join(lines) + "\n"
+
+
+BEGIN, END = "<!-- checks: begin -->\n", "<!-- checks: end -->"
+
+
+def write_table(page: Path) -> None:
+    """Put the table of all checks between its two marks in a document."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}{markdown()}{END}{after}", encoding="utf-8")

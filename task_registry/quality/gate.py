@@ -61,7 +61,7 @@ def check_pack(
         subject = _subject(pack, sandbox, on_demand, tell)
         findings: list[Finding] = []
         for done, check in enumerate(chosen.values()):
-            tell(f"{pack.slug}: {check.name}", _PREPARED + (1 - _PREPARED) * done / len(chosen))
+            tell(f"{pack.slug}: checking {check.group}", _PREPARED + (1 - _PREPARED) * done / len(chosen))
             findings += _findings(check, subject)
         usage = subject.usage if _has_usage(subject) else None
         report = of_checks(
@@ -99,7 +99,7 @@ def _findings(check: Check, subject: Subject) -> list[Finding]:
         found.extend(check.function(subject))
     except Unavailable as reason:
         found.append(skip(str(reason)))
-    except PackError as error:  # what the check looks at cannot be read
+    except (PackError, PreparationError) as error:  # what the check looks at cannot be read
         found.append(skip(f"It cannot be looked at: {error}"))
     faults = [one for one in found if one.outcome == "failed"]
     if faults:

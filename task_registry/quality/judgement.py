@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from openmle_env.errors import PolicyError
 from openmle_env.policies.extraction import NoObject, extract_json
@@ -33,14 +33,22 @@ MAX_TOKENS = 8192
 _MAX_ISSUES = 20
 _MAX_ECHO = 8000
 """Characters of a wrong reply that are sent back to be repaired."""
-_SHORTEST_QUOTE = 3
+_SHORTEST_QUOTE, _LONGEST = 3, 4000
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
+def _says(text: str) -> str:
+    """The text, if it says something. Here rather than in the schema, of which servers make grammars."""
+    text = text.strip()
+    if len(text) > _LONGEST or not re.search(r"\w", text):
+        raise ValueError(f"should say something, in {_LONGEST:,} characters at most")
+    return text
+
+
+Said = Annotated[str, AfterValidator(_says)]
 
 
 class _Grade(_Strict):
@@ -50,10 +58,10 @@ class _Grade(_Strict):
 
 class _Fault(_Strict):
     severity: Severity
-    category: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+    category: Said
     message: Said
     evidence_source: EvidenceSource
-    evidence: Annotated[str, StringConstraints(strip_whitespace=True, min_length=_SHORTEST_QUOTE, max_length=1000)]
+    evidence: Said
 
 
 if TYPE_CHECKING:

@@ -93,6 +93,15 @@ def scan(path: Path, name: str, *, key: str = "") -> Scan:
     return Scan(name, reader.names, sample.seen, complete, problem, *sample.arrays())
 
 
+def header(path: Path) -> tuple[str, ...]:
+    """The named columns of a CSV file; none where it is no table."""
+    try:
+        with _open(path) as source:
+            return TextReader(source).names
+    except Refused:
+        return ()
+
+
 @contextmanager
 def _open(path: Path) -> Iterator[Source]:
     with files.opened(path) as file:

@@ -13,7 +13,7 @@ from openmle_env.graders.metric_columns import class_column
 from openmle_env.task_registry import files
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 from openmle_env.task_registry.quality.checks import Unavailable
-from openmle_env.task_registry.quality.scan import SUFFIXES, Scan, scan
+from openmle_env.task_registry.quality.scan import SUFFIXES, Scan, header, scan
 from openmle_env.task_registry.quality.target import Target, describe
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class Subject:
         try:
             return self.submission.id.name
         except Unavailable:
-            return next(iter(self.table(SAMPLE_NAME).names), "")
+            sample = self.public_files.get(SAMPLE_NAME)
+            return next(iter(header(sample)), "") if sample else ""
 
     @cached_property
     def _tables(self) -> dict[str, Scan]:
@@ -120,10 +121,7 @@ class Subject:
         if name not in self._tables:
             if name not in self.public_files:
                 raise Unavailable(f"There is no public/{name}.")
-            key = "" if name == SAMPLE_NAME else self.id_name
-            if name == SAMPLE_NAME and self.pack.config.submission is not None:
-                key = self.pack.config.submission.id.name
-            self._tables[name] = scan(self.public_files[name], f"public/{name}", key=key)
+            self._tables[name] = scan(self.public_files[name], f"public/{name}", key=self.id_name)
         return self._tables[name]
 
     @cached_property

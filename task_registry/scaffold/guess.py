@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import UsageError, unknown_name
 from openmle_env.graders.loading.cells import NUMBER
+from openmle_env.printable import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +100,17 @@ def guess(path: Path, target: str) -> Guess:
         raise UsageError(
             f"The column 'id' of {path} is no number of rows, and the task has an id of its own. Rename it."
         )
+    if target == "id":
+        raise UsageError(f"The column 'id' of {path} cannot be the target: the task has an id of its own. Rename it.")
+    different = len(set(zip(*(columns[name] for name in kinds), strict=True)))
+    if different < LEAST_ROWS:
+        raise UsageError(
+            f"{path} has {different} different rows beside {target!r}. Rows that are alike are hidden together, and "
+            f"{LEAST_ROWS} different ones are needed."
+        )
     labels, metric = _target(path, target, Counter(answers), said)
+    if strange := next((text for text in (target, *labels) if printable(text) != text), None):
+        raise UsageError(f"{strange!r} in {path} holds a control character. Leave it out.")
     return Guess(
         delimiter=delimiter,
         target=target,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
+
+import yaml
 
 from openmle_env.task_registry.scaffold import samples
 
@@ -37,16 +42,16 @@ with open("/data/train.csv", newline="", encoding="utf-8") as file:
 class Facts:
     """What the author says of a pack."""
 
-    slug: str
     title: str
     licence: str
     source: str
 
 
-def table_pages(facts: Facts, found: Guess) -> dict[str, str]:
+def table_pages(slug: str, facts: Facts, found: Guess) -> dict[str, str]:
     """The files of a pack whose raw data is ``raw/data.csv``, by their names."""
     return {
         **_pages(
+            slug,
             facts,
             found.target,
             labels=found.labels,
@@ -76,9 +81,10 @@ def table_pages(facts: Facts, found: Guess) -> dict[str, str]:
     }
 
 
-def image_pages(facts: Facts) -> dict[str, str]:
+def image_pages(slug: str, facts: Facts) -> dict[str, str]:
     """The files of a pack whose raw data are the made-up images of `samples`, by their names."""
     pages = _pages(
+        slug,
         facts,
         "shape",
         labels=tuple(sorted(samples.SHAPES)),
@@ -102,6 +108,7 @@ def _model(found: Guess) -> str:
 
 
 def _pages(
+    slug: str,
     facts: Facts,
     target: str,
     *,
@@ -116,13 +123,13 @@ def _pages(
     """What every pack has: pack.yaml, the description, the trivial program and the one that is wrong."""
     from openmle_env.graders import metrics  # numpy
 
-    kind = f"label\n      labels: {json.dumps(labels, ensure_ascii=False)}" if labels else "number"
+    kind = f"label\n      labels: [{', '.join(map(_quoted, labels))}]" if labels else "number"
     shown = ", ".join(f"`{label}`" for label in labels[:20]) + (" and others" if len(labels) > 20 else "")
     first = labels[0] if labels else "0.0"
     return {
         "pack.yaml": _fill(
             "pack.yaml.txt",
-            slug=facts.slug,
+            slug=slug,
             title=_quoted(facts.title),
             licence=_quoted(facts.licence),
             source=_quoted(facts.source),
@@ -143,7 +150,7 @@ def _pages(
             target_words=f"one of {shown}" if labels else "a number",
             metric=metric,
             metric_words=metrics.get(metric).description,
-            example=f"id,{target}\n3,{first}\n8,{first}",
+            example="\n".join(map(_row, [("id", target), ("3", first), ("8", first)])),
         ),
         "references/sample_submission.py": _fill("sample_submission.py.txt"),
         "references/broken.py": _fill("broken.py.txt"),
@@ -165,7 +172,14 @@ def _python(value: str | bool | Sequence[str]) -> str:
 
 def _quoted(text: str) -> str:
     """A text as YAML takes it, whatever it holds."""
-    return json.dumps(text, ensure_ascii=False)
+    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=math.inf).rstrip("\n")
+
+
+def _row(cells: Sequence[str]) -> str:
+    """A line of a CSV file."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue()
 
 
 def _cell(text: str) -> str:

@@ -19,14 +19,15 @@ def broken(pack, tmp_path):
 
 
 def test_one_task_that_fails_keeps_no_other_from_being_made(openmle, pack, broken, tmp_path):
-    empty = tmp_path / "empty"
+    empty, same = tmp_path / "empty", tmp_path / "more" / "broken"
     empty.mkdir()
-    result = openmle("prepare", empty, broken, pack)
+    shutil.copytree(broken, same)
+    result = openmle("prepare", empty, broken, same, pack)
     assert result.code == 1
     assert "odd prepared. Public files:" in result.stdout
-    summary = result.stderr.partition("2 of 3 failed:\n")[2]
+    summary = result.stderr.partition("3 of 4 failed:\n")[2]
     assert f"  {empty}: {empty} is no task pack" in summary
-    assert "  broken: " in summary
+    assert summary.count("  broken: ") == 2
     document = json.loads(openmle("prepare", empty, broken, pack, "--json").stdout)
     assert [entry["task"] for entry in document] == ["odd", str(empty), "broken"]
     assert [entry.get("error", {}).get("fault") for entry in document] == [None, "task", "task"]

@@ -87,7 +87,7 @@ def test_the_whole_script_wins_over_helpers_and_shell_lines() -> None:
     found = extract_program(f"{fenced('pip install x' + chr(10), 'bash')}{fenced(HELPER)}Together:\n{fenced(WHOLE)}")
     assert isinstance(found, Program)
     assert found.source == WHOLE
-    assert found.notes == ("1 blocks that the program does not need were left out",)
+    assert found.notes == ("blocks that the program does not need, left out: 1",)
 
 
 def test_parts_that_need_one_another_are_joined() -> None:

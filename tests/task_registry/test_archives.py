@@ -12,7 +12,9 @@ import tarfile
 import zipfile
 from typing import TYPE_CHECKING
 
+import py7zr
 import pytest
+import zstandard
 
 from openmle_env.errors import DiskFullError, PackError, PreparationError
 from openmle_env.task_registry.archives import reading, seven_zip, taking
@@ -68,7 +70,6 @@ def as_deb(members: list[tuple[str, bytes | str]]) -> bytes:
 
 
 def as_7z(members: list[tuple[str, bytes | str]]) -> bytes:
-    py7zr = pytest.importorskip("py7zr")
     made = io.BytesIO()
     with py7zr.SevenZipFile(made, "w") as archive:
         for name, content in members:
@@ -156,6 +157,8 @@ def test_an_archive_that_could_do_harm_is_refused_as_a_whole(archive, tmp_path, 
         ("tar", [("a", TEXT), ("./a", TEXT)], "'./a' is there twice"),
         ("zip", [("a", TEXT), ("a/b", TEXT)], "'a/b' lies below 'a', which is a file"),
         ("tar", [("a/b", TEXT), ("a", TEXT)], "'a' is there twice"),
+        ("tar", [(".", TEXT)], "'.' has no name"),
+        ("zip", [("", TEXT)], "'' has no name"),
     ],
 )
 def test_what_is_no_plain_file_or_there_twice_is_refused(archive, tmp_path, form, members, why):
@@ -183,6 +186,17 @@ def test_names_that_would_fill_the_memory_are_refused_before_they_are_read(archi
         extract_all(path, tmp_path / "out", SMALL)
 
 
+def test_headers_without_end_end(archive, tmp_path):
+    header = tarfile.TarInfo("more")
+    header.type, header.size = tarfile.XHDTYPE, 9
+    block = header.tobuf(tarfile.USTAR_FORMAT) + b"9 path=a\n".ljust(512, b"\0")
+    with pytest.raises(PreparationError, match=r"a.tar cannot be read"):
+        extract_all(archive("a.tar", block * 3000 + bytes(1024)), tmp_path / "out")
+    back = f"{'x':<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{-60:<10}`\n".encode()  # to its own beginning
+    with pytest.raises(PreparationError, match="no Debian package"):
+        extract_all(archive("a.deb", b"!<arch>\n" + back + bytes(99)), tmp_path / "out")
+
+
 @pytest.mark.parametrize("form", ["zip", "tar.gz", "tar.bz2", "deb", "7z"])
 @pytest.mark.parametrize("share", [0.3, 0.9])
 def test_a_cut_archive_leaves_nothing(archive, tmp_path, form, share):
@@ -194,7 +208,7 @@ def test_a_cut_archive_leaves_nothing(archive, tmp_path, form, share):
 
 
 def as_zst(content: bytes) -> bytes:
-    return pytest.importorskip("zstandard").ZstdCompressor().compress(content)
+    return zstandard.ZstdCompressor().compress(content)
 
 
 COMPRESSED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": as_zst}
@@ -225,6 +239,7 @@ def test_nested_archives_become_their_files_where_they_lie(archive, tmp_path):
                 ("same.zip", as_zip([("same.zip", b"no archive")])),
                 ("taken.csv", b"another"),
                 ("taken.csv.gz", gzip.compress(TEXT)),
+                ("UPPER.CSV.GZ", gzip.compress(TEXT)),
                 ("report.docx", as_zip([("word.xml", b"")])),
                 ("fake.zip", b"text"),
                 ("__MACOSX/._train.csv", b"junk"),
@@ -232,6 +247,7 @@ def test_nested_archives_become_their_files_where_they_lie(archive, tmp_path):
         ),
     )
     wanted = {
+        "UPPER.CSV": TEXT,
         "fake.zip": b"text",
         "images/part1/1.png": b"1",
         "images/part1/2.png": b"2",

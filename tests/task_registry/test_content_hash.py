@@ -36,10 +36,18 @@ def arrays(save, **values: object) -> bytes:
     return made.getvalue()
 
 
-def png(level: int, pixel: int = 0, pieces: int = 1, comment: bytes = b"") -> bytes:
+def locked(content: bytes) -> bytes:
+    """A zip file whose first member says that it has a password."""
+    changed = bytearray(content)
+    changed[changed.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(changed)
+
+
+def png(level: int, pixel: int = 0, pieces: int = 1, comment: bytes = b"", *, empty: bool = False) -> bytes:
     rows = zlib.compress(b"".join(b"\0" + bytes([pixel, 1, 2]) for _ in range(500)), level)
     size = -(-len(rows) // pieces)
     blocks = [(b"IHDR", struct.pack(">IIBBBBB", 3, 500, 8, 0, 0, 0, 0)), (b"tEXt", comment)]
+    blocks += [(b"IDAT", b"")] * empty
     blocks += [(b"IDAT", rows[start : start + size]) for start in range(0, len(rows), size)]
     made = b"\x89PNG\r\n\x1a\n"
     for kind, content in [*blocks, (b"IEND", b"")]:
@@ -60,7 +68,7 @@ def png(level: int, pixel: int = 0, pieces: int = 1, comment: bytes = b"") -> by
             arrays(np.savez_compressed, x=np.arange(9), y=np.zeros(2)),
             arrays(np.savez, x=np.arange(9), y=np.zeros(2, "f4")),
         ),
-        ("a.png", png(1, comment=b"now"), png(9, pieces=3), png(1, pixel=1)),
+        ("a.png", png(1, comment=b"now"), png(9, pieces=3, empty=True), png(1, pixel=1)),
     ],
 )
 def test_values_count_and_not_how_they_are_packed(tmp_path, name, one, same, other):
@@ -83,6 +91,7 @@ def test_a_compressed_file_has_the_digest_of_what_is_in_it():
         ("a.csv.gz", gzip.compress(TEXT)[:-9], PreparationError, "a.csv.gz cannot be read"),
         ("a.csv.gz", TEXT, PreparationError, "a.csv.gz cannot be read"),
         ("a.npz", TEXT, PreparationError, "a.npz cannot be read"),
+        ("a.zip", locked(zipped(["a"], 1)), PreparationError, "a.zip cannot be read.*password"),
     ],
 )
 def test_what_has_no_values(name, content, error, message):

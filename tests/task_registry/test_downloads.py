@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import io
 import os
@@ -229,6 +230,40 @@ def test_a_part_of_another_file_costs_one_more_transfer(server, home):
     assert [asked for _, asked in server.requests] == [f"bytes={CUT}-", ""]
 
 
+def test_a_server_that_begins_anew_each_time_is_not_asked_for_ever(server, home, waits, monkeypatch):
+    monkeypatch.setattr(transfer, "LITTLE", 1000)
+    sizes = [CUT, 1] * 50
+    server.plan = [lambda asked: asked.send(200, CONTENT[: sizes.pop()], Content_Length=str(len(CONTENT)))] * 100
+    with pytest.raises(InfrastructureError, match="try 5 in a row"):
+        store.fetch(wanted(server.url()))
+    assert len(server.requests) < 10
+
+
+def never_ends(asked: Asked) -> None:
+    asked.send(206, Content_Length="", Content_Range="bytes 0-4/5")
+    with contextlib.suppress(OSError):
+        while True:
+            asked.wfile.write(OTHER)
+
+
+def test_what_never_ends_is_not_read_to_the_end(server, home):
+    server.plan = [never_ends]
+    with pytest.raises(PackError, match="it has 5 bytes"):
+        store.fetch(wanted(server.url()))
+    with pytest.raises(InfrastructureError, match="zero is no plain file"):
+        store.fetch(wanted("file:///dev/zero"))
+
+
+@pytest.mark.parametrize("url", ["http://[::1/file.bin", "mirror://me:secret@d.invalid/file.bin"])
+def test_what_is_no_address_is_told_at_once(tool, home, monkeypatch, url):
+    monkeypatch.setattr(transfer, "_pause", lambda *_: pytest.fail("it was tried again"))
+    tool("apt-get", f"echo \"'{url}' x.deb 5 SHA256:0\"")
+    tool("apt-config", ":")
+    with pytest.raises(InfrastructureError, match="no address that can be opened") as raised:
+        store.fetch(named("debian", "a", "1", "a_1_all.deb"))
+    assert "secret" not in str(raised.value)
+
+
 def test_a_damaged_file_of_the_store_is_fetched_again(server, home):
     path = store.fetch(wanted(server.url()))
     path.write_bytes(OTHER)
@@ -377,7 +412,7 @@ def test_npm_is_asked_for_the_address_the_proxy_and_the_certificates(tool):
     tool("npm", "echo '{\"error\": {}}'; echo 'npm error code E404' >&2; exit 1")
     with pytest.raises(PreparationError, match=r"(?s)has no @a/b@1.0.*E404"):
         npm.locate(named("npm", "@a/b", "1.0", "b.tgz"))
-    tool("npm", "echo 'npm error code ENOTFOUND' >&2; exit 1")
+    tool("npm", "echo 'npm error code EROFS' >&2; exit 1")
     with pytest.raises(InfrastructureError, match=r"cannot be asked"):
         npm.locate(named("npm", "@a/b", "1.0", "b.tgz"))
 
@@ -453,6 +488,7 @@ def test_a_script_finds_fetched_members_beside_carried_files_and_offline_nothing
         ("members: {a/pest.csv: pets.csv}", PackError, "pets.zip holds no 'a/pest.csv'.*Did you mean 'a/pets.csv'"),
         ("members: {a/pets.csv: b.csv, 'a/*': b}", PackError, "names a/pets.csv of pets.zip twice"),
         ("members: {a/pets.csv: pets.csv}", PackError, "pets.csv would be made twice"),
+        ("members: {a/pets.csv: pets.csv/b}", PackError, "would lie below pets.csv, which is a file"),
     ],
 )
 def test_members_that_the_archive_cannot_give(server, make_pack, unfinished, box, home, *, members, error, message):

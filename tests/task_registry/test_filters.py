@@ -37,6 +37,7 @@ TASKS = [
         ({}, "wine cats memes birds"),
         ({"modality": "IMAGE"}, "cats memes"),
         ({"modality": ["text", "time series"]}, "memes birds"),
+        ({"modality": "text + image"}, "memes"),
         ({"task_type": "classification"}, "cats memes"),
         ({"task_type": "binary classification", "gpu": True}, "cats"),
         ({"gpu": False, "modality": "image"}, "memes"),
@@ -75,7 +76,7 @@ def test_values_that_no_task_has_are_refused(asked, message):
         select(TASKS, **asked)
 
 
-@pytest.mark.parametrize("size", ["", "MB", "-1MB", "1e3", "1 XB", "1,5GB"])
+@pytest.mark.parametrize("size", ["", "MB", "-1MB", "1e3", "1 XB", "1,5GB", "9" * 400])
 def test_what_is_no_size_is_refused(size):
     with pytest.raises(UsageError, match="such as 100MB"):
         select(TASKS, max_size=size)

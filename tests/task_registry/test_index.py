@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from openmle_env.errors import PackError
+from openmle_env.errors import InfrastructureError, PackError
 from openmle_env.task_registry import index, make_index, versions
 from openmle_env.task_registry.folder import open_pack
 
@@ -47,6 +47,7 @@ def test_what_is_written_is_read_again(root):
         (lambda text: text.replace('"pets", "1.0.0"', '"pets", 1'), "'version' is of type int"),
         (lambda text: text.replace('"1.0.0", ', ""), "another number of values"),
         (lambda text: text.replace(", 0, 2]", ", 0, true]"), "'tier' is of type bool"),
+        (lambda text: text.replace(", true, 0, 2]", f"{'0' * 400}, true, 0, 2]"), "'size' is out of range"),
         (lambda text: text.replace('"pets", "Pets"', '"../pets", "Pets"'), "not the name of a folder"),
         (lambda _: "[" * 100_000, "no index of task packs"),
         (lambda _: '{"tasks": 3}', "no object with a list"),
@@ -135,6 +136,11 @@ def test_a_metric_of_the_packs_own_counts(write_pack, finished):
     one = versions.score_hash(open_pack(write_pack(finished, name="one")))
     other = {"utils/metric.py": finished["utils/metric.py"].replace("mean()", "sum()")}
     assert versions.score_hash(open_pack(write_pack(finished, other, name="two"))) != one
+
+
+def test_an_index_that_cannot_be_written_is_told_so(root):
+    with pytest.raises(InfrastructureError, match=r"gone/index\.json cannot be written: No such"):
+        make_index.write(root.parent, root.parent / "gone" / "index.json")
 
 
 def test_an_index_is_not_written_over_mixed_scores(root):

@@ -67,12 +67,6 @@ def test_the_index_is_up_to_date():
     )
 
 
-def test_the_index_agrees_with_the_packs():
-    for slug, entry in index.builtin().items():
-        pack = find(slug)
-        assert (entry.slug, entry.version, entry.hash) == (pack.slug, pack.version, pack.hash)
-
-
 def test_an_index_of_another_score_is_not_written(monkeypatch, write_pack, finished, capsys):
     root = write_pack(finished, {"pack.yaml": 'version: "1.0.0"\n'})
     monkeypatch.setattr(index, "PACKS", root.parent)
@@ -82,7 +76,10 @@ def test_an_index_of_another_score_is_not_written(monkeypatch, write_pack, finis
     assert index.main(["--write"]) == 1
     assert "Raise 'version'" in capsys.readouterr().err
     assert index.main(["--write", "--unreleased"]) == 0
-    assert index.INDEX.read_text() == index.render()
+    capsys.readouterr()
+    assert index.main([]) == 0
+    assert capsys.readouterr().out == index.INDEX.read_text()
+    assert index.main(["--wirte"]) == 2
 
 
 def test_among_thousands_of_names_the_near_one_is_found(monkeypatch, tmp_path):
@@ -104,12 +101,6 @@ def test_reading_the_index_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
-
-
-def test_the_index_is_printed(capsys):
-    assert index.main([]) == 0
-    assert capsys.readouterr().out == index.INDEX.read_text(encoding="utf-8")
-    assert index.main(["--wirte"]) == 2
 
 
 def test_a_sandbox_is_started_only_where_code_has_to_run(write_pack, finished, unfinished, box, monkeypatch):

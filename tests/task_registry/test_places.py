@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +16,6 @@ from openmle_env.task_registry.lookup import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -53,6 +55,27 @@ def test_nothing_is_opened_for_a_name_but_its_own_pack(folder):
         catalogue.known()
 
 
+def test_a_folder_of_thousands_is_searched_once(folder, monkeypatch):
+    searched = []
+    real = places.pack_folders
+    for module in (places, catalogue):
+        monkeypatch.setattr(module, "pack_folders", lambda where: searched.append(where) or real(where))
+    assert len(catalogue.known()) == len(index.builtin()) + 2
+    assert searched == [folder]
+
+
+def test_a_pack_that_may_not_be_looked_into_is_told_of(folder, monkeypatch):
+    real = Path.lstat
+
+    def refuse(path):
+        if path.parent == folder / "pets":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "lstat", refuse)
+    assert "pets" in places.pack_folders(folder)
+
+
 def test_a_name_of_two_different_packs_is_refused_with_both_places(folder, write_pack, finished):
     write_pack(finished, name="titanic")
     with pytest.raises(UsageError) as caught:
@@ -79,6 +102,13 @@ def test_a_folder_with_another_name_than_its_task_is_refused(folder, write_pack,
     with pytest.raises(PackError, match=r"holds the task 'cats'(?s:.)*titel"):
         make_index.write(folder, folder / "index.json")
     assert not (folder / "index.json").exists()
+
+
+def test_an_index_that_gives_a_pack_another_name_is_refused(folder):
+    (entry, *_) = make_index.write(folder, folder / "index.json")
+    (folder / "index.json").write_text(index.text_of([entry._replace(slug="wine")]))
+    with pytest.raises(PackError, match=r"holds the task 'wine', and it holds 'ai4code'.*openmle pack index"):
+        find("wine")
 
 
 def test_two_folders_of_one_name_are_refused(folder, write_pack, finished):
@@ -111,7 +141,7 @@ def site(tmp_path, monkeypatch, write_pack, finished) -> Path:
     (info / "METADATA").write_text("Name: our-tasks\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[console_scripts]\nours = our_tasks:main\n\n"
-        "[openmle_env.packs]\n# our own\nours = our_tasks.inner\ngone = no_such\n"
+        "[openmle_env.packs]\n# our own\nours = our_tasks.inner\ngone = no_such\nfrozen = os\n"
     )
     (root / "other-2.0.dist-info").mkdir()
     monkeypatch.syspath_prepend(str(root))
@@ -128,5 +158,5 @@ def test_our_look_at_entry_points_sees_what_the_standard_library_sees(site):
     from importlib import metadata
 
     theirs = {(point.name, point.module) for point in metadata.entry_points(group=places.GROUP)}
-    assert theirs == {("ours", "our_tasks.inner"), ("gone", "no_such")}
+    assert theirs == {("ours", "our_tasks.inner"), ("gone", "no_such"), ("frozen", "os")}
     assert {pair for folder in sys.path for pair in places._entry_points(folder)} == theirs

@@ -14,8 +14,9 @@ from openmle_env.task_registry.scaffold.guess import guess
 from openmle_env.task_registry.scaffold.new import KINDS, new
 from openmle_env.types import Part, ResultStatus
 
+LABELS = ("007", "NA", "b: c,😀", "Ä")
 ODD = '\ufeff"Row ID";"pri|ce";text;"kind: ""x"""\r\n' + "".join(
-    f'{n};{n * 7 % 50};"said ""hi"", the {n}th time";{("Ä", "b: c", "NA", "007")[n % 4]}\r\n' for n in range(160)
+    f'{n};{n * 7 % 50};"said ""hi"", the {n}th time";{LABELS[n % 4]}\r\n' for n in range(160)
 )
 """With a byte-order mark, another delimiter, quotes, labels that are no plain text, and a column that numbers rows."""
 
@@ -36,11 +37,12 @@ def check(root, box):
 
 @pytest.mark.parametrize("template", KINDS)
 def test_a_template_is_a_whole_pack_at_once(template, tmp_path, box):
-    made = new("My Pets", tmp_path, template=template)
+    made = new("My Pets", tmp_path, template=template, licence="MIT")
     assert made.folder == tmp_path / "my-pets"
     assert "'my-pets'" in made.said[0]
     task, trivial, model = check(made.folder, box)
     assert task.spec.modality == template
+    assert (task.pack.config.data.licence, task.pack.config.data.source[:7]) == ("MIT", "made up")
     sign = 1 if task.spec.higher_is_better else -1
     best = task.spec.reward_bounds[1]
     assert sign * trivial.test_score < sign * model.test_score < sign * best
@@ -51,7 +53,8 @@ def test_a_table_becomes_a_pack(tmp_path, box):
     made = new("odd", tmp_path, csv_file=tmp_path / "odd.csv", target='kind: "x"', licence="MIT", source="a {test}")
     task, *_ = check(made.folder, box)
     (target,) = task.spec.submission.targets
-    assert target.labels == ("007", "NA", "b: c", "Ä")
+    assert target.labels == LABELS
+    assert '\nid,"kind: ""x"""\n3,007\n' in task.spec.description
     assert task.pack.config.data.source == "a {test}"
     train = (task.public / "train.csv").read_text(encoding="utf-8").splitlines()
     assert train[0] == 'id,pri|ce,text,"kind: ""x"""'
@@ -62,8 +65,8 @@ def test_a_table_becomes_a_pack(tmp_path, box):
 
 
 def test_rows_that_are_alike_stay_together(tmp_path, box):
-    rows = "".join(f"{n % 40},{n % 13}.5\n" for n in range(400))
-    (tmp_path / "t.csv").write_text(f"x,y\n{rows}")
+    rows = "".join(f"{n % 40},n/a,{n % 13}.5\n" for n in range(400))
+    (tmp_path / "t.csv").write_text(f"x,nothing,y\n{rows}")
     task = load_task(new("t", tmp_path, csv_file=tmp_path / "t.csv", target="y").folder, sandbox=box)
     cells = {
         name: {line.split(",")[1] for line in (task.public / name).read_text().splitlines()[1:]}
@@ -72,6 +75,7 @@ def test_rows_that_are_alike_stay_together(tmp_path, box):
     assert cells["train.csv"]
     assert cells["test.csv"]
     assert not cells["train.csv"] & cells["test.csv"]
+    references.measure(task, box)  # the model can do without what is missing in every row
 
 
 @pytest.mark.parametrize(
@@ -91,6 +95,7 @@ def test_what_a_table_says_of_its_task(tmp_path, *, cells, task_type, metric, sa
     assert said in " ".join(found.said)
 
 
+ALL_DIFFER = "x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(60))
 TABLE = "x,y\n" + "".join(f"{n % 5},{n % 2}\n" for n in range(60))
 
 
@@ -101,9 +106,12 @@ TABLE = "x,y\n" + "".join(f"{n % 5},{n % 2}\n" for n in range(60))
         (TABLE[:40], "y", "9 rows with a value in 'y', and 40 are needed"),
         (TABLE + "1\n", "y", "line 62: 1 cells, and the header has 2"),
         (TABLE.replace("x", "y", 1), "y", "column 'y' twice"),
-        (re.sub(r",\d", ",1", TABLE), "y", "same value in every row"),
+        (re.sub(r",\d", ",1", ALL_DIFFER), "y", "same value in every row"),
         ("y\n" + "1\n0\n" * 30, "y", "no column from which"),
-        ("x,y\n" + "".join(f"1,word{n}\n" for n in range(1001)), "y", "1,001 different texts"),
+        (ALL_DIFFER.replace(",1", ",1\x7f"), "y", r"'1\\x7f' in .* control character"),
+        (TABLE, "y", "5 different rows beside 'y'"),
+        (TABLE.replace("y", "id"), "id", "'id' of .* cannot be the target"),
+        ("x,y\n" + "".join(f"{n},word{n}\n" for n in range(1001)), "y", "1,001 different texts"),
         (TABLE.encode("utf-16"), "y", "not UTF-8"),
         (TABLE + '1,"0\n', "y", "no CSV file"),
         ("", "y", "no column 'y'"),
@@ -114,11 +122,9 @@ def test_a_table_that_makes_no_task_leaves_nothing(tmp_path, *, table, target, m
     path = tmp_path / "t.csv"
     if table is not None:
         path.write_bytes(table if isinstance(table, bytes) else table.encode())
-    packs = tmp_path / "packs"
-    packs.mkdir()
     with pytest.raises(UsageError, match=message):
-        new("t", packs, csv_file=path, target=target)
-    assert list(packs.iterdir()) == []
+        new("t", tmp_path / "packs", csv_file=path, target=target)
+    assert not (tmp_path / "packs").exists()
 
 
 @pytest.mark.parametrize(
@@ -134,6 +140,22 @@ def test_arguments_that_contradict_each_other(tmp_path, *, given, message):
     with pytest.raises(UsageError, match=message):
         new("t", tmp_path, **given)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("", "none of a-z"), ("北京", "none of a-z"), ("a\x7f", "no character"), ("\udcff", "no char")],
+)
+def test_what_no_task_can_be_called(tmp_path, name, message):
+    with pytest.raises(UsageError, match=message):
+        new(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_where_nothing_can_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"file/\.t\..* cannot be written: Not a directory"):
+        new("t", tmp_path / "file")
 
 
 def test_what_is_there_is_never_overwritten(tmp_path):

@@ -72,7 +72,8 @@ def test_a_split_is_written_and_read(tmp_path):
     split = splits.stratified([BASE._replace(slug=f"t{number}") for number in range(9)])
     splits.write(tmp_path / "split.json", split)
     assert splits.read(tmp_path / "split.json") == split
-    for text in ("{", "[]", '{"training": ["a"], "evaluation": ["a"], "fraction": 0.2, "salt": ""}'):
+    letters = '{"training": "abc", "evaluation": [], "fraction": 0.2, "salt": ""}'
+    for text in ("{", "[]", letters, '{"training": ["a"], "evaluation": ["a"], "fraction": 0.2, "salt": ""}'):
         (tmp_path / "split.json").write_text(text)
         with pytest.raises(UsageError, match=r"split\.json"):
             splits.read(tmp_path / "split.json")

@@ -31,6 +31,8 @@ RESUMES_SINCE = (2, 2, 4)
 ASK_SECONDS, DOWNLOAD_SECONDS = 120.0, 24 * 3600.0
 REINSTALL = "Install it anew, with all that it needs: pip install --upgrade 'openmle-env[kaggle]'"
 TRIES = 6
+SILENT_TRIES = 3
+"""How often nobody answers at all before it is given up: there may be no network."""
 WAITS = (2.0, 5.0, 15.0, 60.0, 120.0)
 """Seconds before each repetition, where Kaggle does not say how long."""
 LONGEST_WAIT = 900.0
@@ -139,6 +141,7 @@ class KaggleClient:
         self, source: Source, request: dict[str, Any], *, seconds: float = ASK_SECONDS, tell: Tell | None = None
     ) -> Any:
         """Ask until there is an answer or a fault that repeating does not mend; at most `TRIES` times."""
+        silent = 0
         for trial in range(TRIES):
             answer = self._call(request, seconds)
             if "result" in answer:
@@ -148,7 +151,8 @@ class KaggleClient:
             if fault.get("broken"):
                 raise UsageError(f"Kaggle's client {self.version} does not start: {message}. {REINSTALL}")
             _raise_if_final(source, self.keys, status, message)
-            if trial == TRIES - 1:
+            silent += status is None
+            if trial == TRIES - 1 or silent == SILENT_TRIES:
                 break
             pause = _pause(fault.get("retry_after"), WAITS[min(trial, len(WAITS) - 1)])
             why = "Kaggle asks to wait" if status == 429 else f"Kaggle did not answer ({message[:120]})"
@@ -156,7 +160,7 @@ class KaggleClient:
                 tell(f"{source.slug}: {why}; once more in {pause:.0f} s")
             self.wait(pause)
         raise KaggleError(
-            f"Kaggle did not answer for {source.name}, {TRIES} tries in all: {message} "
+            f"Kaggle did not answer for {source.name}, {trial + 1} tries in all: {message} "
             "What was fetched is kept: run the same command again later."
         )
 

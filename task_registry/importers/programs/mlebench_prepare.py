@@ -2,10 +2,11 @@
 
 import csv
 import importlib
-import os
 import shutil
 import tempfile
 from pathlib import Path
+
+from own_copy import mirror, no_links
 
 PREPARER = ("", "")  # module and function
 ANSWERS = ""  # below private/
@@ -17,10 +18,10 @@ def prepare(raw, public, private):
     """Write public/ and private/."""
     module, function = PREPARER
     work = Path(tempfile.mkdtemp()) / "raw"
-    _mirror(Path(raw), work)
+    mirror(Path(raw), work)
     getattr(importlib.import_module(module), function)(work, public, private)
     for folder in (public, private):
-        _no_links(folder)
+        no_links(folder)
     answers = private / ANSWERS
     if not answers.is_file():
         raise FileNotFoundError(f"the competition's prepare() made no private/{ANSWERS}")
@@ -41,24 +42,6 @@ def prepare(raw, public, private):
             _select(gold, gold)
     else:
         _take(sample, public / "sample_submission.csv")
-
-
-def _mirror(source, target):
-    """A folder that may be written to, whose files are those of another."""
-    target.mkdir()
-    for entry in os.scandir(source):
-        if entry.is_dir(follow_symlinks=False):
-            _mirror(Path(entry.path), target / entry.name)
-        else:
-            (target / entry.name).symlink_to(entry.path)
-
-
-def _no_links(folder):
-    for path in folder.rglob("*"):
-        if path.is_symlink():
-            content = path.resolve()
-            path.unlink()
-            shutil.copyfile(content, path)
 
 
 def _take(path, wanted):

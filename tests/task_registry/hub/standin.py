@@ -45,7 +45,7 @@ class Hub:
         self.large: dict[str, bytes] = {}
         self.asked: list[tuple[str, str]] = []
         self.refuse: dict[str, int] = {}
-        """Statuses by what a path holds."""
+        """Statuses by what a path holds; 0 to hang up."""
         hub = self
 
         class Handler(_Handler):
@@ -53,7 +53,7 @@ class Hub:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     def __enter__(self) -> Hub:
         self._thread.start()
@@ -89,6 +89,9 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         self.state.asked.append((method, path))
         for part, status in self.state.refuse.items():
+            if part in path and status == 0:
+                self.close_connection = True
+                return
             if part in path:
                 self._send(status, {"error": f"refused, with {TOKEN} in it"})
                 return

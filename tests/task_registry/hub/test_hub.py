@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openmle_env.errors import InfrastructureError, PackError, UsageError
+from openmle_env.errors import DiskFullError, InfrastructureError, PackError, UsageError
 from openmle_env.main import invoke
 from openmle_env.task_registry.folder import open_pack
 from openmle_env.task_registry.hub import card, edition, specs, transfer
@@ -44,7 +45,7 @@ def hub(tmp_path, monkeypatch):
 
 @pytest.fixture
 def pack(make_pack, unfinished):
-    return make_pack(unfinished, {"raw/large.csv": "x\n" * 3000})
+    return make_pack(unfinished, {"raw/large.csv": "x\n" * 3000, "raw/a[1]*.csv": "no pattern\n"})
 
 
 def test_a_pack_comes_back_as_it_was(hub, pack, tmp_path, home):
@@ -57,6 +58,12 @@ def test_a_pack_comes_back_as_it_was(hub, pack, tmp_path, home):
     assert [path.name for path in (tmp_path / "pulled").iterdir()] == ["pets"]
     with pytest.raises(UsageError, match="--force"):
         transfer.pull(REPO, tmp_path / "pulled")
+    (tmp_path / "other/pets").mkdir(parents=True)
+    (tmp_path / "other/pets/thesis.txt").write_text("years")
+    with pytest.raises(UsageError, match="no task pack"):
+        transfer.pull(REPO, tmp_path / "other", force=True)
+    assert (tmp_path / "other/pets/thesis.txt").exists()
+    assert transfer.pull(REPO, tmp_path / "pulled", force=True).hash == pack.hash
 
 
 def test_a_revision_stays_what_it_was(hub, pack, write_pack, unfinished, tmp_path):
@@ -75,6 +82,7 @@ def test_answers_do_not_become_public_unasked(hub, pack, box, tmp_path):
     pushed = transfer.push(pack, REPO, public=True, prepared=prepared.public)
     assert pushed.edition == "public"
     files = hub.repos[REPO].files
+    assert b"size_categories:\n- n<1K\n" in files["README.md"]
     assert sorted(files) == [
         "README.md",
         "about.md",
@@ -97,7 +105,9 @@ def test_what_was_changed_on_the_way_is_noticed(hub, pack, tmp_path, home):
     repo = hub.repos[REPO]
     good = dict(repo.files)
     changes = {
-        "is not the file that was pushed": {"raw/pets.csv": b"id\n"},
+        "it has 3 bytes": {"raw/pets.csv": b"id\n"},
+        "its SHA-256 is": {"raw/pets.csv": bytes(len(good["raw/pets.csv"]))},
+        "larger than 64 MiB": {"openmle.json": bytes((64 << 20) + 1)},
         "the pack's hash is": {"openmle.json": good["openmle.json"].replace(pack.hash.encode(), b"0" * 64)},
         "not a list of files": {"openmle.json": b"[1]"},
         "later version": {"openmle.json": b'{"format": 99}'},
@@ -130,6 +140,11 @@ def test_refusals_are_told_without_the_key(hub, pack, tmp_path, monkeypatch):
     hub.refuse = {}
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     with pytest.raises(InfrastructureError, match=r"[Ll]og in"):
+        transfer.pull(REPO, tmp_path)
+    with pytest.raises(DiskFullError, match="HF_HOME"), transfer._worded(REPO):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    hub.refuse = {"/api/": 0}
+    with pytest.raises(InfrastructureError, match="could not be reached"):
         transfer.pull(REPO, tmp_path)
     for address in ("pets", "a/b/c", "a/b@", "../x"):
         with pytest.raises(UsageError, match="OWNER/NAME"):

@@ -55,6 +55,7 @@ SPACESHIP = {
     "prepare.py": """\
 from pathlib import Path
 from mlebench.utils import extract, read_csv
+from tqdm import tqdm
 from .sizes import TEST_SHARE
 
 def prepare(raw: Path, public: Path, private: Path):
@@ -65,7 +66,10 @@ def prepare(raw: Path, public: Path, private: Path):
     test.drop(columns="Transported").to_csv(public / "test.csv", index=False)
     test[["PassengerId", "Transported"]].assign(Transported=False).to_csv(public / "sample_submission.csv", index=False)
     test.to_csv(private / "test.csv", index=False)
-    (private / "notes").mkdir()
+    with tqdm(total=2) as bar:
+        bar.update(1)
+    for _ in tqdm([1], desc="notes"):
+        (private / "notes").mkdir()
     (private / "notes" / "more.txt").write_text("not for packs")
 """,
     "sizes.py": "TEST_SHARE = 3\n",
@@ -190,6 +194,7 @@ def prepare(raw, public, private):
     test.drop(columns="kind").to_csv(public / "test.csv", index=False)
     test[["id", "kind"]].assign(kind="cat").to_csv(public / "sample_submission.csv", index=False)
     test[["id", "kind"]].to_csv(private / "test_answer.csv", index=False)
+    shutil.move(raw / "notes.txt", public / "notes.txt")
     shutil.rmtree(raw)
 """
 PETS = "id,weight,kind\n" + "".join(f"{n},{n % 7},{'dog' if n % 3 else 'cat'}\n" for n in range(1, 41))

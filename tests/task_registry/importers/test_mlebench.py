@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import zipfile
 from typing import TYPE_CHECKING
@@ -11,11 +12,12 @@ import pytest
 import yaml
 
 from openmle_env.errors import PackError, UnknownNameError, UsageError
-from openmle_env.task_registry.importers import importing
+from openmle_env.task_registry.importers import comparing, importing
 from openmle_env.task_registry.importers.comparing import compare
 from openmle_env.task_registry.importers.drafts import Status
 from openmle_env.task_registry.lookup import load_task
-from openmle_env.types import Part
+from openmle_env.types import Artifact, ArtifactState, Execution, Part, ResultStatus
+from tests.task_registry.importers import checkouts
 from tests.task_registry.importers.checkouts import BOARD, mlebench
 
 if TYPE_CHECKING:
@@ -89,6 +91,10 @@ def test_the_peers_score_stands_beside_ours(tmp_path, raw, box):
     found = compare(ship, submission, box)
     assert (found.ours, found.peer) == (None, None)
     assert "another number of rows" in found.peer_says
+    link = tmp_path / "link.csv"
+    link.symlink_to(submission)
+    with pytest.raises(PackError, match="cannot be read"):
+        compare(ship, link, box)
 
     nomad = load_task(tmp_path / "packs" / NOMAD, sandbox=box)
     header, *rows = nomad.answers.read_text().splitlines()
@@ -99,8 +105,23 @@ def test_the_peers_score_stands_beside_ours(tmp_path, raw, box):
     assert found.peer > 0.1  # by places, few are
 
 
+@pytest.mark.parametrize(
+    ("content", "says"), [(b"NaN", "its score is nan"), (b"{}", "why"), (b"no JSON", "why"), (b"[" * 9999, "why")]
+)
+def test_no_number_is_no_score_of_the_peer(content, says):
+    written = {"score.json": Artifact(name="score.json", state=ArtifactState.OK, content=content)}
+    execution = Execution(status=ResultStatus.SUCCESS, stdout="why", artifacts=written)
+    assert comparing._score_of(execution)[0] is None
+    assert says in comparing._score_of(execution)[1]
+
+
 def test_with_compat_the_peers_grader_scores(tmp_path, raw, box):
-    run(mlebench(tmp_path / "checkout"), tmp_path / "packs", NOMAD, raw=raw, compat=True)
+    """Also one that imports nothing of its collection."""
+    checkout = mlebench(tmp_path / "checkout")
+    grade = checkout / OWN / NOMAD / "grade.py"
+    lines = grade.read_text().splitlines()
+    grade.write_text("\n".join(line for line in lines if "mlebench" not in line).replace("InvalidSubmission", "Value"))
+    run(checkout, tmp_path / "packs", NOMAD, raw=raw, compat=True)
     task = load_task(tmp_path / "packs" / NOMAD, sandbox=box)
     assert (task.pack.config.metric.name, task.spec.higher_is_better) == ("pack", False)
     sample = (task.public / "sample_submission.csv").read_bytes()
@@ -120,6 +141,69 @@ def test_again_is_quick_and_a_change_is_not_written_over(tmp_path, raw):
     assert "--force" in outcome.reason
     assert run(checkout, tmp_path / "packs", SHIP, raw=raw, force=True)[SHIP].status is Status.IMPORTED
     assert [path.name for path in (tmp_path / "packs").iterdir()] == [SHIP]
+
+
+def test_hostile_files_are_named_and_none_is_waited_for(tmp_path, raw):
+    outside = tmp_path / "secret.py"
+    outside.write_text(checkouts.SPACESHIP["prepare.py"])
+
+    def link(path):
+        path.unlink()
+        path.symlink_to(outside)
+
+    def pipe(path):
+        path.unlink()
+        os.mkfifo(path)
+
+    nested = "def prepare(raw, public, private):\n    return " + "-" * 50_000 + "1\n"
+    attacks = [
+        (link, "prepare.py", "symbolic link"),
+        (link, "description.md", "symbolic link"),
+        (pipe, "config.yaml", "named pipe"),
+        (lambda path: path.write_text("[" * 5000), "config.yaml", "no YAML"),
+        (lambda path: path.write_text("id: 2001-99-99\n"), "config.yaml", "no YAML"),
+        (lambda path: path.write_text("id: " + "9" * 5000), "config.yaml", "no YAML"),
+        (lambda path: path.write_text(nested), "prepare.py", "no function prepare"),
+        (lambda path: path.write_bytes(b"#" * (5 << 20)), "sizes.py", "larger than 4 MiB"),
+    ]
+    for number, (attack, file, says) in enumerate(attacks):
+        checkout = mlebench(tmp_path / f"checkout{number}")
+        attack(checkout / OWN / SHIP / file)
+        outcomes = run(checkout, tmp_path / f"packs{number}", SHIP, NOMAD, raw=raw)
+        assert says in outcomes[SHIP].reason, file
+        assert outcomes[NOMAD].status is Status.IMPORTED
+        assert os.listdir(tmp_path / f"packs{number}") == [NOMAD]  # noqa: PTH208  hidden ones, too
+
+
+def test_what_is_no_pack_of_ours_is_never_removed(tmp_path, raw):
+    checkout, to = mlebench(tmp_path / "checkout"), tmp_path / "packs"
+    (to / SHIP).mkdir(parents=True)
+    (to / SHIP / "thesis.txt").write_text("years")
+    assert "no task pack" in run(checkout, to, SHIP, raw=raw, force=True)[SHIP].reason
+    assert (to / SHIP / "thesis.txt").read_text() == "years"
+
+
+def test_raw_files_that_were_put_there_stay(tmp_path, raw):
+    checkout, to = mlebench(tmp_path / "checkout"), tmp_path / "packs"
+    run(checkout, to, SHIP)
+    shutil.copytree(raw / SHIP / "raw", to / SHIP / "raw")
+    assert run(checkout, to, SHIP)[SHIP].status is Status.THERE
+    (checkout / OWN / SHIP / "description.md").write_text("other words")
+    (checkout / OWN / SHIP / "leaderboard.csv").unlink()
+    assert run(checkout, to, SHIP)[SHIP].status is Status.FAILED
+    assert run(checkout, to, SHIP, force=True)[SHIP].status is Status.IMPORTED
+    assert (to / SHIP / "raw/train.zip").read_bytes() == (raw / SHIP / "raw/train.zip").read_bytes()
+    assert (to / SHIP / "description.md").read_text() == "other words"
+    assert not (to / SHIP / "leaderboard.csv").exists()
+
+
+def test_a_competition_that_cannot_be_had_with_compat_says_so(tmp_path):
+    checkout, name = mlebench(tmp_path / "checkout"), "us-patent-phrase-to-phrase-matching"
+    shutil.copytree(checkout / OWN / SHIP, checkout / OWN / name)
+    config = checkout / OWN / name / "config.yaml"
+    config.write_text(config.read_text().replace(SHIP, name))
+    assert "Import it without" in run(checkout, tmp_path / "packs", name, compat=True)[name].reason
+    assert run(checkout, tmp_path / "packs", name)[name].status is Status.NEEDS_DATA
 
 
 def test_without_raw_files_it_says_where_they_go(tmp_path, raw, box):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +15,6 @@ from openmle_env.task_registry.lookup import load_task
 from openmle_env.types import Part
 from tests.task_registry.importers.checkouts import PETS, mledojo, write
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def run(collection, path: Path, to: Path, *only: str, **options):
     names = importing.choose(collection, path, only)
@@ -24,7 +22,7 @@ def run(collection, path: Path, to: Path, *only: str, **options):
 
 
 def test_a_dojo_competition_is_a_pack_that_can_be_played(tmp_path, box):
-    write(tmp_path / "raw", {"Pets-Playground/train.csv": PETS})
+    write(tmp_path / "raw", {"Pets-Playground/train.csv": PETS, "Pets-Playground/notes.txt": "of Kaggle"})
     checkout = mledojo(tmp_path / "checkout")
     outcome = run("mledojo", checkout, tmp_path / "packs", raw=tmp_path / "raw")["Pets-Playground"]
     assert (outcome.status, outcome.slug) == (Status.IMPORTED, "pets-playground")
@@ -32,6 +30,16 @@ def test_a_dojo_competition_is_a_pack_that_can_be_played(tmp_path, box):
     assert (task.spec.higher_is_better, task.leaderboard.teams) == (True, 20)
     assert task.grader(box).grade(task._gold(), Part.TEST).score == 1.0
     assert (tmp_path / "raw/Pets-Playground/train.csv").exists()  # though its script removes what it read
+    assert (task.public / "notes.txt").read_text() == "of Kaggle"  # moved, though it was a link there
+
+
+def test_a_board_that_cannot_be_used_costs_the_medals_only(tmp_path):
+    board = "mledojo/competitions/Pets-Playground/info/private_leaderboard.csv"
+    checkout = mledojo(tmp_path / "checkout", {board: "rank,score\n1,none\n"})
+    outcome = run("mledojo", checkout, tmp_path / "packs")["Pets-Playground"]
+    assert outcome.status is Status.NEEDS_DATA
+    assert outcome.notes[0].startswith("no medals: ")
+    assert not (tmp_path / "packs/pets-playground/leaderboard.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +57,7 @@ def test_what_a_dojo_competition_lacks_is_named(tmp_path, file, text, says):
     assert says in outcome.reason
 
 
-def test_openmle_packs_full_and_of_scripts_only(tmp_path, finished, unfinished, box):
+def test_openmle_packs_full_and_of_scripts_only(tmp_path, finished, unfinished, box, monkeypatch):
     metric = finished["utils/metric.py"]
     scripts = {"utils/prepare.py": unfinished["utils/prepare.py"], "utils/metric.py": metric, "description.md": "Pets."}
     table = "\ufeffName,Modality,Task,CPU/GPU\nFull.Pets,Tabular,Classification,GPU\n"
@@ -72,6 +80,10 @@ def test_openmle_packs_full_and_of_scripts_only(tmp_path, finished, unfinished, 
     full = load_task(tmp_path / "packs/full-pets", sandbox=box)
     assert (full.pack.config.modality, full.pack.config.task_type) == ("tabular", "classification")
     assert load_task(tmp_path / "packs/scripts", sandbox=box).spec.reward_bounds[1] == 1.0
+    monkeypatch.chdir(folder / "Full.Pets")
+    assert run("openmle", Path(), tmp_path / "packs")["Full.Pets"].status is Status.THERE
+    (folder / "overview.csv").write_bytes(table.encode() + b"x" * (csv.field_size_limit() + 1))
+    assert "cannot be read as a table" in run("openmle", Path(), tmp_path / "packs")["Full.Pets"].reason
 
 
 def test_the_command_says_what_came_of_each(tmp_path, capsys):

@@ -116,7 +116,7 @@ def test_tables_are_merged_by_name_or_refused():
 
 
 def test_the_table_opens_in_spreadsheets_and_holds_no_formula(tmp_path, write_pack, finished, capsys):
-    formula = 'title: Pets\nmetric: {name: accuracy}\ndata: {licence: "=1+1"}\n'
+    formula = 'title: Pets\nmetric: {name: accuracy}\ndata: {licence: "=1+1", source: "\\t=2+2"}\n'
     pack = write_pack(finished, {"pack.yaml": formula})
     bad = write_pack(finished, {"utils/metric.py": None}, name="bad")
     file = tmp_path / "table.csv"
@@ -128,4 +128,4 @@ def test_the_table_opens_in_spreadsheets_and_holds_no_formula(tmp_path, write_pa
     content = file.read_bytes()
     assert content.startswith(b"\xef\xbb\xbf")
     (row,) = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
-    assert (row["name"], row["licence"]) == ("pets", "'=1+1")
+    assert (row["name"], row["licence"], row["source"]) == ("pets", "'=1+1", "'\t=2+2")

@@ -71,7 +71,7 @@ def sound() -> Files:
             "data": {"licence": "CC0-1.0", "source": "made up for the tests"},
             "limits": {"wall_seconds": 20},
             "accepted": [{"check": "contents_pinned", "reason": "The tests make it anew each time."}],
-            "references": [reference("apples", 0.74, 0.62), reference("rule", 0.76, 0.78)],
+            "references": [reference("apples", 0.74, 0.62), reference("rule", 0.76, 0.74)],
             "broken": {"program": "references/broken.py", "status": "submission_invalid"},
         },
         "about.md": "Tell the fruit of each piece in test.csv, by train.csv. The metric is accuracy.",

@@ -116,7 +116,7 @@ def test_the_evidence_is_sent_as_data_with_what_the_checks_remark_on() -> None:
         (changed("dimensions.task_validity.score", 5.5), "less than or equal to 5"),
         (changed("dimensions.task_validity.score", "4"), "valid number"),
         (changed("dimensions.task_validity.score", True), "valid number"),  # noqa: FBT003
-        (changed("dimensions.task_validity.reason", "  "), "at least 1 character"),
+        (changed("dimensions.task_validity.reason", "..."), "task_validity.reason: should say something"),
         (changed("dimensions.charm", {"score": 5, "reason": "Nice."}), "Extra inputs"),
         (changed("overall", 5), "overall: Extra inputs"),
         (changed("issues", None), "issues: Field required"),
@@ -125,7 +125,7 @@ def test_the_evidence_is_sent_as_data_with_what_the_checks_remark_on() -> None:
         (changed("issues.0.evidence_source", "the internet"), "issues.0.evidence_source"),
         (changed("issues.0.evidence", "peaches"), "'peaches' does not stand in description.txt"),
         (changed("issues.0.evidence", "pears ... apples"), "does not stand in description.txt"),
-        (changed("issues.0.evidence", "..."), "does not stand in description.txt"),
+        (changed("issues.0.evidence", "...a..."), "does not stand in description.txt"),
         (changed("issues.0.evidence_source", "prepare.py"), "does not stand in prepare.py"),
     ],
     ids=range(16),

@@ -6,7 +6,6 @@ Standard library only, and no random generator: sales are numbered in the order 
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import math
 from typing import TYPE_CHECKING
@@ -48,17 +47,17 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     """Write the public tables and the hidden answers.
 
     Args:
-        raw: Folder that holds ``house_sales.csv.gz``.
+        raw: Folder that holds ``house_sales.csv``.
         public: Folder for ``train.csv``, ``test.csv`` and ``sample_submission.csv``.
         private: Folder for ``test_answer.csv``.
 
     Raises:
         ValueError: The table is not the one this script was written for.
     """
-    with gzip.open(raw / "house_sales.csv.gz", "rt", newline="", encoding="utf-8") as file:
+    with (raw / "house_sales.csv").open(newline="", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     if len(table) != SALES:
-        raise ValueError(f"house_sales.csv.gz has {len(table)} rows, not {SALES}")
+        raise ValueError(f"house_sales.csv has {len(table)} rows, not {SALES}")
 
     first: dict[Row, Row] = {}
     for sale in sorted((_date(row), *(row[name] for name in FEATURES), row[TARGET]) for row in table):

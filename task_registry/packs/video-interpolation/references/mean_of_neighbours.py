@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-frames = np.load("/data/frames.npy").astype(float)
+frames = np.load("/data/train_frames.npy").astype(float)
 between = (frames[:-1] + frames[1:]) / 2
 
 # The known frames, two apart, are a film of half the speed: each but the first and the last lies between two others.

@@ -34,7 +34,7 @@ def between(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.clip(picture, 0, 255)
 
 
-frames = np.load("/data/frames.npy").astype(float)
+frames = np.load("/data/train_frames.npy").astype(float)
 made = np.stack([between(before, after) for before, after in itertools.pairwise(frames)])
 
 # A few of the known frames lie between two others, four frames apart rather than two.

@@ -25,7 +25,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 
     Args:
         raw: Folder that holds ``frames.npy.gz``.
-        public: Folder for ``frames.npy``, ``frames.csv``, ``test.csv`` and ``sample_submission.csv``.
+        public: Folder for ``train_frames.npy``, ``train_frames.csv``, ``test.csv`` and ``sample_submission.csv``.
         private: Folder for ``test_answer.csv``.
 
     Raises:
@@ -35,8 +35,8 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
         film = np.load(file)
     if film.shape != SHAPE or film.dtype != np.uint8:
         raise ValueError(f"frames.npy.gz is {film.dtype} of shape {film.shape}, not uint8 of shape {SHAPE}")
-    np.save(public / "frames.npy", film[::2])
-    _write(public / "frames.csv", ("index", "frame"), enumerate(range(0, FRAMES, 2)))
+    np.save(public / "train_frames.npy", film[::2])
+    _write(public / "train_frames.csv", ("index", "frame"), enumerate(range(0, FRAMES, 2)))
 
     places = [(frame, row) for frame in range(1, FRAMES, 2) for row in range(ROWS)]
     numbered = list(enumerate(places, start=1))
