@@ -12,12 +12,12 @@ from openmle_env.errors import PackError, UnknownNameError, UsageError, unknown_
 from openmle_env.task_registry import files, index, spec
 from openmle_env.task_registry.folder import Pack, open_pack
 from openmle_env.task_registry.make_index import open_named
-from openmle_env.task_registry.places import places
+from openmle_env.task_registry.places import BUILT_IN, places
 from openmle_env.task_registry.prepare import prepare
 from openmle_env.task_registry.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from openmle_env.sandbox.protocol import Sandbox
     from openmle_env.task_registry.places import Place
@@ -48,17 +48,32 @@ def find(name_or_path: str | Path) -> Pack:
         raise UsageError("The task's name is empty. Give a name such as 'titanic', or the folder of a task pack.")
     if match is None and ("/" in name or name.startswith((".", "~"))):
         return _open_folder(Path(name))
-    known = {place: place.names() for place in places()}
+    known, faults = _names()
     asked = match["slug"] if match else name
     for wanted in (asked, index.slug_of(asked)):
         if found := [place for place, names in known.items() if wanted in names]:
             break
     else:
-        hint = f"For the folder of that name, say './{name}'." if files.is_folder(Path(name)) else ""
-        raise unknown_name("task", asked, chain(*known.values()), hint=hint or "`openmle list` shows all tasks.")
+        is_folder = files.is_folder(Path(name))
+        hint = f"For the folder of that name, say './{name}'." if is_folder else "`openmle list` shows all tasks."
+        raise unknown_name("task", asked, chain(*known.values()), hint=" Left out: ".join([hint, *faults]))
     if match and match["version"] != str(index.ENVIRONMENT_VERSION):
         raise unknown_name("environment", name, map(index.environment_id, chain(*known.values())))
     return _only(wanted, found)
+
+
+def _names() -> tuple[dict[Place, Collection[str]], list[str]]:
+    """The names of each folder of packs, and what is wrong with other packages' folders, which keeps nobody else."""
+    known: dict[Place, Collection[str]] = {}
+    faults = []
+    for place in places():
+        try:
+            known[place] = place.names()
+        except PackError as error:
+            if place == BUILT_IN or place.is_of_setting:
+                raise
+            faults.append(str(error))
+    return known, faults
 
 
 def _only(name: str, found: Sequence[Place]) -> Pack:

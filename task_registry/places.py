@@ -77,8 +77,13 @@ class Place:
         known = self.tasks()
         return pack_folders(self.folder)[name] if known is None else self.folder / known[name].folder
 
+    @property
+    def is_of_setting(self) -> bool:
+        """Whether ``OPENMLE_PACKS`` names it."""
+        return self.name == str(self.folder)
+
     def _remedy(self) -> str:
-        if self.name == str(self.folder):
+        if self.is_of_setting:
             return "Correct OPENMLE_PACKS."
         return f"The package of the entry point {self.name!r} is not whole: install it again."
 

@@ -154,6 +154,13 @@ def test_packs_of_another_package_are_found_without_importing_it(site):
     assert "our_tasks" not in sys.modules
 
 
+def test_a_package_that_is_broken_keeps_no_other_task_from_being_found(site):
+    (site / "our_tasks" / "inner" / "index.json").write_text("{")
+    assert find("titanic").slug == "titanic"
+    with pytest.raises(UnknownNameError, match=r"no task 'pets'.*Left out: .*index\.json is no index"):
+        find("pets")
+
+
 def test_our_look_at_entry_points_sees_what_the_standard_library_sees(site):
     from importlib import metadata
 
