@@ -20,7 +20,7 @@ def take_board(draft: Draft, path: Path, *, higher_is_better: bool) -> None:
         return
     with path.open("rb") as file:
         if is_lfs_pointer(file.read(512)):
-            draft.notes.append(f"{path.name} is a Git LFS pointer, not the board: no medals. Run git lfs pull for them")
+            draft.notes.append(f"{path.name} is a Git LFS pointer: no medals until you run git lfs pull")
             return
     try:
         board = read_leaderboard(path, higher_is_better)
