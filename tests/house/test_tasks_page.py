@@ -27,4 +27,4 @@ def test_the_readme_counts_right():
         f"[{len(entries)} built-in packs]",
     ):
         assert words in text
-    assert (count - carried, "Nine fetch" in text) == (9, True)
+    assert (len(entries) - carried, "Nine fetch" in text) == (9, True)
