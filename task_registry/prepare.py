@@ -15,9 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openmle_env import scratch, settings
-from openmle_env.errors import PackError, PreparationError, SandboxUnavailableError, UsageError
-from openmle_env.printable import printable
-from openmle_env.sandbox.channel import MAX_FILES
+from openmle_env.errors import PackError, UsageError
 from openmle_env.sandbox.scripted import ScriptedSandbox
 from openmle_env.task_registry import content_hash, files, raw_inputs
 from openmle_env.task_registry.folder import ANSWERS, GOLD, PREPARE_SCRIPT, SAMPLE
@@ -35,7 +33,8 @@ from openmle_env.task_registry.manifest import (
 )
 from openmle_env.task_registry.on_demand import SandboxOnDemand
 from openmle_env.task_registry.pack import VALUES
-from openmle_env.types import MIB, ArtifactState, Fault, Job, ResultStatus
+from openmle_env.task_registry.prepare_run import run_script
+from openmle_env.types import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,13 +48,10 @@ if TYPE_CHECKING:
 
 SPARE_BYTES = 16 * MIB
 """What is left free beside the data itself."""
-MAX_ERROR_LINES = 15
 _BEGUN, _FETCHED = 0.1, 0.5
 """The share that is done when the script begins: of a pack that carries its raw data, and of one that fetched it."""
 MAX_DEPTH = 64
 """Of folders in prepared data, which is as deep as a sandbox reads back."""
-DONE = "done"
-"""What `openmle_env.task_registry.prepare_harness` writes last: a script may end its process with success anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,54 +217,13 @@ def _make(
 
 
 def _run_script(pack: Pack, sandbox: Sandbox, inputs: Mapping[str, Path]) -> dict[str, bytes]:
-    allowed = pack.config.preparation
-    limits = replace(allowed.limits(), inodes=2 * MAX_FILES)
     if isinstance(sandbox, ScriptedSandbox):
         raise UsageError(
             f"{pack.slug} is not prepared, and the scripted sandbox runs no code. Prepare it in another one first: "
             f"openmle prepare {pack.address}"
         )
-    program = Path(__file__).with_name("prepare_harness.py").read_text(encoding="utf-8")
-    job = Job(
-        program=program,
-        inputs=inputs,
-        collect=("public/", "private/", DONE),
-        limits=limits,
-        requirements=pack.requirements,
-    )
-    try:
-        execution = sandbox.run(job)
-    except UsageError as error:
-        raise PackError(
-            f"{pack.slug}: {PREPARE_SCRIPT} cannot be run with what 'preparation' of pack.yaml allows: {error}"
-        ) from error
-    if execution.status.fault is Fault.INFRASTRUCTURE:
-        raise SandboxUnavailableError(f"{pack.slug}: {PREPARE_SCRIPT} could not be run: {execution.reason}")
-    if execution.status is not ResultStatus.SUCCESS:
-        tail = printable("\n".join(execution.stderr.strip().splitlines()[-MAX_ERROR_LINES:]))
-        raise PreparationError(
-            f"{pack.slug}: {PREPARE_SCRIPT} failed ({execution.status.value}): {execution.reason}\n{tail}".rstrip()
-        )
-    done = execution.artifacts.get(DONE)
-    if done is None or done.state is ArtifactState.MISSING:
-        raise PreparationError(
-            f"{pack.slug}: {PREPARE_SCRIPT} ended its process before prepare() returned, so what it wrote may be cut. "
-            "Let it return; call neither sys.exit nor os._exit."
-        )
-    for path, artifact in execution.artifacts.items():
-        name, detail = printable(path), printable(artifact.detail)
-        if artifact.state is ArtifactState.NOT_A_FILE:
-            raise PreparationError(
-                f"{pack.slug}: {PREPARE_SCRIPT} left {name}, which is {detail or 'no plain file'}. "
-                "Write plain files only."
-            )
-        if artifact.state is ArtifactState.TOO_LARGE:
-            raise PreparationError(
-                f"{pack.slug}: {PREPARE_SCRIPT} wrote more than is taken: {name} ({detail}). Write less, or "
-                f"raise preparation.disk_mb={allowed.disk_mb} in pack.yaml; at most {MAX_FILES:,} files are taken."
-            )
-    found = {name: artifact for name, artifact in execution.artifacts.items() if artifact.state is ArtifactState.OK}
-    return {name: artifact.content for name, artifact in found.items() if name != DONE}
+    what = f"{pack.slug}: {PREPARE_SCRIPT}"
+    return run_script(what, inputs, pack.config.preparation, sandbox, requirements=pack.requirements)
 
 
 def _compare(pack: Pack, first: Mapping[str, bytes], second: Mapping[str, bytes]) -> None:

@@ -21,6 +21,7 @@ from openmle_env.commands.console import (
     say,
     table,
     tell,
+    unwritable,
 )
 from openmle_env.errors import InfrastructureError, PackError, PolicyError, SandboxUnavailableError, UsageError
 
@@ -78,6 +79,8 @@ def check(
         raise UsageError("No pack is named. Give names of tasks, folders of packs, or --suite.")
     if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
         raise UsageError(f"--report {str(report)!r} is no file in a folder that exists.")
+    if report is not None and (why := unwritable(report.absolute().parent)):
+        raise UsageError(f"--report {str(report)!r} cannot be written: {why}.")
     chosen = registry.registered() if checks is None else registry.named([one.strip() for one in checks.split(",")])
     policy = _policy(model)
     try:
@@ -93,7 +96,7 @@ def check(
         emit(document)
     else:
         for result in results:
-            _print(result, everything=everything)
+            _print(result, everything=everything, some=checks is not None)
         _print_counts(counts, report)
     if any(result.report is not None and result.report.failed_hard for result in results):
         return FAILED
@@ -203,7 +206,8 @@ def _write(path: Path, document: Mapping[str, object]) -> None:
     write_whole(path, (json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode())
 
 
-def _print(result: _Result, *, everything: bool) -> None:
+def _print(result: _Result, *, everything: bool, some: bool) -> None:
+    """Show what came of one pack; ``some``: not all checks were run, so that nobody knows whether it is sound."""
     if result.report is None:
         tell(f"{result.name}: nothing is known of it. {result.trouble}\n")
         return
@@ -211,7 +215,8 @@ def _print(result: _Result, *, everything: bool) -> None:
     shown = [one for one in found if everything or one.outcome in {"failed", "accepted"}]
     passed = sum(1 for one in found if one.outcome == "passed")
     skipped = sum(1 for one in found if one.outcome == "skipped")
-    verdict = "is not sound" if result.report.failed_hard else "is sound"
+    verdict = "passes what was looked at" if some else "is sound"
+    verdict = "is not sound" if result.report.failed_hard else verdict
     counted = f"{passed} checks passed, {skipped} had nothing to look at"
     title = f"{result.report.task} {result.report.version} {verdict}: {counted}"
     if shown:

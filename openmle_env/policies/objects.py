@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -108,8 +109,8 @@ def _no_constant(name: str) -> float:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands there twice")
+        counts = Counter(name for name, _ in pairs)
+        raise ValueError(f"the key {next(name for name in counts if counts[name] > 1)!r} stands there twice")
     return found
 
 

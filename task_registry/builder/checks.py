@@ -62,7 +62,7 @@ def check_files(made: Mapping[str, bytes], plan: Plan) -> None:
     """
     if missing := [name for name in TABLES if not made.get(name)]:
         raise WrongAnswerError(f"prepare.py wrote no {' and no '.join(missing)}, or an empty one.")
-    tables = {name: _Table(name, made[name]) for name in TABLES}
+    tables = {name: Table(name, made[name]) for name in TABLES}
     for name in (SAMPLE, ANSWERS):
         if tables[name].header != list(plan.columns):
             raise WrongAnswerError(f"{name} has the columns {tables[name].header}, not {list(plan.columns)}.")
@@ -94,7 +94,7 @@ def check_same(first: Mapping[str, bytes], second: Mapping[str, bytes]) -> None:
             )
 
 
-class _Table:
+class Table:
     """A table whose rows all have as many cells as its header."""
 
     def __init__(self, name: str, content: bytes) -> None:
@@ -120,16 +120,17 @@ class _Table:
                 )
 
     def column(self, name: str) -> list[str]:
+        """The cells of one column."""
         place = self.header.index(name)
         return [row[place] for row in self.rows]
 
 
-def _need(table: _Table, columns: Sequence[str]) -> None:
+def _need(table: Table, columns: Sequence[str]) -> None:
     if missing := [name for name in columns if name not in table.header]:
         raise WrongAnswerError(f"{table.name} lacks the column {missing[0]!r}; it has {table.header[:20]}.")
 
 
-def _check_ids(tables: Mapping[str, _Table], plan: Plan) -> None:
+def _check_ids(tables: Mapping[str, Table], plan: Plan) -> None:
     ids = {name: table.column(plan.id) for name, table in tables.items()}
     for name in (TRAIN, TEST):
         if not all(cell.strip() for cell in ids[name]):
@@ -143,7 +144,7 @@ def _check_ids(tables: Mapping[str, _Table], plan: Plan) -> None:
             raise WrongAnswerError(f"{name} does not have the ids of {TEST} in its order.")
 
 
-def _check_share(tables: Mapping[str, _Table]) -> None:
+def _check_share(tables: Mapping[str, Table]) -> None:
     train, test = len(tables[TRAIN].rows), len(tables[TEST].rows)
     share = test / (train + test)
     if train + test >= FEW_ROWS and not LEAST_SHARE <= share <= MOST_SHARE:
@@ -152,7 +153,7 @@ def _check_share(tables: Mapping[str, _Table]) -> None:
         )
 
 
-def _check_values(tables: Mapping[str, _Table], plan: Plan) -> None:
+def _check_values(tables: Mapping[str, Table], plan: Plan) -> None:
     for target in plan.targets:
         if empty := sum(not cell.strip() for cell in tables[TRAIN].column(target)):
             raise WrongAnswerError(f"{empty} rows of {TRAIN} have no {target!r}: use only rows whose answer is known.")
@@ -164,7 +165,7 @@ def _check_values(tables: Mapping[str, _Table], plan: Plan) -> None:
         raise WrongAnswerError(f"All rows of {ANSWERS} have the same answer: there is nothing to predict.")
 
 
-def _check_names(made: Mapping[str, bytes], tables: Mapping[str, _Table], plan: Plan) -> None:
+def _check_names(made: Mapping[str, bytes], tables: Mapping[str, Table], plan: Plan) -> None:
     """Names of media files: what the tables name is there, and no name says the class."""
     media = {name for name in made if name not in TABLES}
     if stray := sorted(name for name in media if name.startswith("private/")):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from openmle_env.errors import PackError
 from openmle_env.files import write_whole
 from openmle_env.task_registry.builder import info, prompts, trial
 from openmle_env.task_registry.pack_yaml import PACK_FILE
@@ -130,6 +131,13 @@ def write_config(
 
 
 def read_made(work: Workspace) -> dict[str, Any]:
-    """What the stage ``prepare`` noted of the files that its script makes."""
-    found: dict[str, Any] = json.loads(work.made.read_text(encoding="utf-8"))
+    """What the stage ``prepare`` noted of the files that its script makes.
+
+    Raises:
+        PackError: Somebody broke it.
+    """
+    try:
+        found: dict[str, Any] = json.loads(work.made.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PackError(f"{work.made} cannot be read: {error}. Run the stage 'prepare' again.") from error
     return found

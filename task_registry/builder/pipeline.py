@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import OpenMLEError, PackError, UsageError
+from openmle_env.policies.failures import ModelError
 from openmle_env.printable import printable
+from openmle_env.task_registry import files
 from openmle_env.task_registry.builder import digests, fetch, funnel, info, state, workspace
 from openmle_env.task_registry.builder.conversation import Spent
 from openmle_env.task_registry.builder.describe import describe
@@ -130,7 +132,10 @@ class _Builder:
     def run(self) -> TaskState:
         fresh = TaskState(slug=self.source.slug, kind=self.source.kind, name=self.source.name)
         try:
-            with self.work.locked(lambda: self.tell(f"{self.source.slug}: waiting for another process")):
+            with (
+                files.storage_errors(self.work.folder),
+                self.work.locked(lambda: self.tell(f"{self.source.slug}: waiting for another process")),
+            ):
                 return self._run(fresh)
         except OpenMLEError as error:  # of what stands around the stages, such as a state of another version
             return self._failed(fresh, "download", str(error))
@@ -147,6 +152,7 @@ class _Builder:
             state.write(self.work.folder, current)
             self.tell(f"{self.source.slug}: left out, {current.reason}")
             return current
+        self.work.need_place()  # before anything is fetched, and anybody paid
         if again := self.options.only or self.options.since:
             current = self._checked(current, again)
         for name in STAGES:
@@ -181,11 +187,14 @@ class _Builder:
         outcome: str = "done"
         self.notes = list(current.notes) if name != "download" else []
         try:
-            self._do(name, spent)
+            with files.storage_errors(self.work.folder):
+                self._do(name, spent)
         except UnobtainableError as error:
             outcome, reason = "unobtainable", str(error)
         except OpenMLEError as error:
             outcome, reason = "failed", str(error)
+            if isinstance(error, ModelError) and error.terminal:
+                self.stop.set()  # no other task would fare better: nothing more is fetched for them
         done = Stage.model_validate(
             {
                 "outcome": outcome,

@@ -7,6 +7,7 @@ import io
 import os
 import stat
 from collections import Counter
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,10 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_ENTRIES = 200
+MAX_LISTED = 1_000
+"""Lines of the whole tree."""
 MAX_TEXT = 8_000
 """Characters of a file that are shown at once."""
 MAX_ROWS = 20_000
 """Rows of a table that are looked at; what is said of a longer one says so."""
+MAX_LINE = 1_000_000
+"""Characters of one line of a table."""
+MAX_TABLE = 200_000_000
+"""Characters of all rows that are looked at."""
 MAX_COLUMNS = 200
 MAX_CELL = 80
 _DISTINCT = 1_000
@@ -93,7 +100,7 @@ def summarise_table(root: Path, name: str) -> str:
         text.seek(0)
         separator = _separator(sample)
         try:
-            return _summary(csv.reader(text, delimiter=separator), name, separator)
+            return _summary(csv.reader(_lines(text, name), delimiter=separator), name, separator)
         except csv.Error as error:
             raise RefusedError(f"{name} cannot be read as a table: {error}") from None
 
@@ -106,13 +113,28 @@ def summarise_bytes(content: bytes) -> str:
 
 def survey(root: Path) -> str:
     """The whole tree in a page: sizes of files, folders with many entries by their first few, `_DEPTH` levels deep."""
-    return "\n".join(_tree(root, 0)) or "(empty)"
+    lines = list(islice(_tree(root, 0), MAX_LISTED + 1))
+    if len(lines) > MAX_LISTED:
+        lines[-1] = f"... and more: only the first {MAX_LISTED} lines are shown"
+    return "\n".join(lines) or "(empty)"
 
 
 def tables(root: Path) -> list[str]:
     """The names of all CSV and TSV files, largest first."""
     found = [path for path in root.rglob("*") if path.suffix.lower() in {".csv", ".tsv"} and path.is_file()]
     return [path.relative_to(root).as_posix() for path in sorted(found, key=lambda path: (-path.stat().st_size, path))]
+
+
+def _lines(text: io.TextIOBase, name: str) -> Iterator[str]:
+    """The lines of a table, none of which may fill the memory."""
+    read = 0
+    while line := text.readline(MAX_LINE):
+        read += len(line)
+        if read > MAX_TABLE:  # a quotation mark that is never closed makes one cell of the whole file
+            raise RefusedError(f"{name} is not summed up: its first rows have more than {MAX_TABLE:,} characters")
+        if len(line) == MAX_LINE and not line.endswith("\n"):
+            raise RefusedError(f"{name} is no table: it has a line of more than {MAX_LINE:,} characters")
+        yield line
 
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
@@ -224,19 +246,17 @@ def _summary(reader: Iterator[list[str]], name: str, separator: str, rows_shown:
     return "\n".join(lines)
 
 
-def _tree(folder: Path, depth: int) -> list[str]:
+def _tree(folder: Path, depth: int) -> Iterator[str]:
     entries = sorted(os.scandir(folder), key=lambda entry: (entry.is_dir(follow_symlinks=False), entry.name))
     shown = entries if len(entries) <= _FOLD_ABOVE else entries[:_SHOWN]
     indent = "  " * depth
-    lines = []
     for entry in shown:
         if entry.is_dir(follow_symlinks=False):
-            lines.append(f"{indent}{printable(entry.name)}/")
-            lines += _tree(folder / entry.name, depth + 1) if depth + 1 < _DEPTH else [f"{indent}  ..."]
+            yield f"{indent}{printable(entry.name)}/"
+            yield from _tree(folder / entry.name, depth + 1) if depth + 1 < _DEPTH else [f"{indent}  ..."]
         else:
-            lines.append(f"{indent}{printable(entry.name)} ({entry.stat(follow_symlinks=False).st_size} bytes)")
+            yield f"{indent}{printable(entry.name)} ({entry.stat(follow_symlinks=False).st_size} bytes)"
     if len(shown) < len(entries):
         endings = Counter((os.path.splitext(entry.name)[1] or "no ending") for entry in entries)  # noqa: PTH122 - a name
         kinds = ", ".join(f"{count} {ending}" for ending, count in endings.most_common(_SHOWN))
-        lines.append(f"{indent}... {len(entries)} entries in all: {kinds}")
-    return lines
+        yield f"{indent}... {len(entries)} entries in all: {kinds}"

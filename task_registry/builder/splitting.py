@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from typing import TYPE_CHECKING
@@ -74,7 +73,7 @@ def split(
     )
     script, contents = ask(policy, question, made, spent, tries=tries)
     write_whole(work.prepare_script, script.encode())
-    write_whole(work.made, (json.dumps(_facts(contents), indent=1, sort_keys=True) + "\n").encode())
+    write_whole(work.made, (json.dumps(facts_of(contents), indent=1, sort_keys=True) + "\n").encode())
 
 
 def raw_bytes(work: Workspace) -> int:
@@ -82,12 +81,13 @@ def raw_bytes(work: Workspace) -> int:
     return sum(path.stat().st_size for path in work.raw.rglob("*") if path.is_file())
 
 
-def _facts(contents: Mapping[str, bytes]) -> dict[str, object]:
-    """What later stages ask of the prepared files, which are not kept: hashes, and the first rows of four tables."""
+def facts_of(contents: Mapping[str, bytes]) -> dict[str, object]:
+    """What later stages ask of the prepared files, which are not kept: hashes, and the sizes of four tables."""
+    tables = {name: checks.Table(name, contents[name]) for name in checks.TABLES}
     return {
         "contents": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
-        "rows": {name: content.count(b"\n") - 1 for name, content in contents.items() if name in checks.TABLES},
-        "header": {name: next(csv.reader([_lines(contents[name], 1)])) for name in checks.TABLES},
+        "rows": {name: len(table.rows) for name, table in tables.items()},
+        "header": {name: table.header for name, table in tables.items()},
         "sample": _lines(contents[SAMPLE], PREVIEW_ROWS),
         "answers": reading.summarise_bytes(contents[ANSWERS]),
     }

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
+from openmle_env.files import write_whole
 from openmle_env.task_registry import files
 from openmle_env.task_registry.builder import state
+from openmle_env.task_registry.folder import open_pack
 from openmle_env.task_registry.pack_yaml import PACK_FILE
 
 if TYPE_CHECKING:
@@ -95,6 +97,11 @@ class Workspace:
         return self.folder / "notes" / "report.json"
 
     @property
+    def published(self) -> Path:
+        """Hashes of the packs that this build put in the pack's place, a line each."""
+        return self.folder / "notes" / "published.txt"
+
+    @property
     def hashes(self) -> Path:
         """Hashes of the raw files by size and time."""
         return self.folder / "notes" / "raw.hashes.json"
@@ -126,14 +133,33 @@ class Workspace:
         with files.locked(self.folder / ".lock", waiting):
             yield
 
-    def publish(self) -> None:
-        """Put the pack in its place, over an older one of this build, in one step. Raw files are linked, not copied.
+    def need_place(self) -> None:
+        """See that the pack's place is free, or holds a pack of this build.
 
         Raises:
-            PackError: Something that this build did not make is in the way.
+            PackError: It holds something else.
         """
-        if os.path.lexists(self.pack) and not (self.pack / PACK_FILE).is_file():
-            raise PackError(f"{self.pack} is in the way, and it is no pack. Move it, or build into another folder.")
+        if os.path.lexists(self.pack) and not self.published.is_file():
+            raise PackError(
+                f"{self.pack} is in the way, and this build did not make it. Move it, or build into another folder."
+            )
+
+    def _published_hashes(self) -> list[str]:
+        return self.published.read_text(encoding="utf-8").split() if self.published.is_file() else []
+
+    def publish(self) -> None:
+        """Put the pack in its place, over an older one of this build. Raw files are linked, not copied.
+
+        Raises:
+            PackError: Something that this build did not make is in the way, or somebody changed what it made.
+        """
+        self.need_place()
+        hashes = self._published_hashes()
+        if os.path.lexists(self.pack) and open_pack(self.pack).hash not in hashes:
+            raise PackError(
+                f"{self.pack} is not as this build left it, and would be lost. Move it away, and run the stage 'check' "
+                f"again; what is to stay changed has to be changed in {self.folder}."
+            )
         new, old = (self.to / WORK / f".{self.slug}.{word}" for word in ("new", "old"))
         for left in (new, old):  # of a run that was killed
             files.remove(left)
@@ -143,6 +169,8 @@ class Workspace:
         for source in (self.folder / DESCRIPTION, self.folder / PACK_FILE, self.leaderboard):
             if source.is_file():
                 shutil.copyfile(source, new / source.name)
+        hashes.append(open_pack(new).hash)
+        write_whole(self.published, ("\n".join(dict.fromkeys(hashes)) + "\n").encode())
         if self.pack.exists():
             self.pack.rename(old)
         new.rename(self.pack)

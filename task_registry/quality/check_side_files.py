@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import lzma
+import re
+import zipfile
+import zlib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -9,12 +14,12 @@ import numpy as np
 
 from openmle_env.task_registry.quality.checks import bad, check, good, skip
 from openmle_env.task_registry.quality.scan import SUFFIXES
-from openmle_env.task_registry.quality.side_files import MAX_ROWS, WORDS, texts
+from openmle_env.task_registry.quality.side_files import MAX_MEMBERS, MAX_ROWS, MAX_TEXT, WORDS, texts
 from openmle_env.task_registry.quality.subject import SAMPLE_NAME, TEST, TRAIN
 from openmle_env.task_registry.quality.target import MIN_ROWS, Target, to_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from openmle_env.graders.rows import Array
@@ -27,6 +32,11 @@ MAX_FILES = 400
 """As many files of single rows are read, evenly chosen."""
 MAX_WORDS = 2_000_000
 """As many words of one file are looked at."""
+MAX_LINE = 200
+"""A line with more words than this is no row; as many are looked at behind an id."""
+_PIECES = re.compile(r"""[\s"',:;{}\[\]()]+""")
+_NO_ARRAY = (ValueError, OSError, EOFError, RuntimeError, MemoryError, OverflowError)
+"""What numpy and zipfile say of files that are none of theirs, or lie about their sizes."""
 
 
 @check("side_files", group="leaks", severity="high", source="processed_csv_evidence")
@@ -167,27 +177,41 @@ def _equal(cells: Array, target: Target, here: Array) -> tuple[float, float]:
 
 
 def _in_text(subject: Subject, what: str, text: str, chosen: Array) -> Iterator[Found]:
-    """Lines that begin with, or hold, an id, and the answer close behind it."""
+    """Lines that hold an id and the answer, or ids with the answer of each between it and the next one."""
     rows = subject.test_rows
     row_of = {rows.keys[row].casefold(): int(row) for row in chosen}
     lines: dict[int, set[str]] = {}
+    between: dict[int, set[str]] = {}
     for line in text.replace("},", "}\n").replace("],", "]\n").splitlines():
         words = [word.casefold() for word in WORDS.findall(line.replace("_", " "))]
         whole = {word.casefold() for word in WORDS.findall(line)} | {piece.casefold() for piece in line.split('"')}
-        if len(words) > 200:
+        ids = {*words, *whole} & row_of.keys()
+        if len(ids) > 1:
+            _look_between(line, row_of, between)
+        if len(words) <= MAX_LINE:
+            for word in ids:
+                lines.setdefault(row_of[word], set()).update(other for other in words if other != word)
+    for held in (lines, between):
+        found = list(held)
+        if len(found) < max(MIN_ROWS, len(chosen) // 2):
             continue
-        for word in {*words, *whole} & row_of.keys():
-            lines.setdefault(row_of[word], set()).update(other for other in words if other != word)
-    if len(lines) < max(MIN_ROWS, len(chosen) // 2):
-        return
-    found = list(lines)
-    for target in subject.targets:
-        told, chance = _told([lines[row] for row in found], target, found)
-        if _is_leak(told, chance):
-            yield bad(
-                f"{what} names ids with the answers of {target.name!r} beside them.",
-                f"in {told:.0%} of {len(found):,} rows; {chance:.0%} by chance",
-            )
+        for target in subject.targets:
+            told, chance = _told([held[row] for row in found], target, found)
+            if _is_leak(told, chance):
+                yield bad(
+                    f"{what} names ids with the answers of {target.name!r} beside them.",
+                    f"in {told:.0%} of {len(found):,} rows; {chance:.0%} by chance",
+                )
+
+
+def _look_between(line: str, row_of: Mapping[str, int], lines: dict[int, set[str]]) -> None:
+    """For each id in a line, such as JSON without line ends, the first words from it to the next one."""
+    found: set[str] = set()
+    for piece in _PIECES.split(line):
+        if (row := row_of.get(piece.casefold())) is not None:
+            found = lines.setdefault(row, set())
+        elif len(found) < MAX_LINE:
+            found |= _words(piece)
 
 
 def _is_telling(text: str) -> bool:
@@ -223,14 +247,15 @@ def _arrays(subject: Subject) -> Iterator[tuple[str, Array]]:
 
 def _loaded(path: Path) -> Iterator[tuple[str, Array]]:
     try:
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
-        if isinstance(loaded, np.ndarray):
-            yield "", loaded
+        if path.suffix.lower() == ".npy":
+            yield "", np.lib.format.open_memmap(path, mode="r")
             return
-        with loaded:
-            for inside in loaded.files:
-                yield f" ({inside})", loaded[inside]
-    except (ValueError, OSError, EOFError):
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist()[:MAX_MEMBERS]:
+                if member.file_size <= MAX_TEXT:  # what unpacks to more is larger than one value for each row
+                    content = io.BytesIO(archive.read(member))
+                    yield f" ({member.filename})", np.lib.format.read_array(content, allow_pickle=False)
+    except (*_NO_ARRAY, zipfile.BadZipFile, zlib.error, lzma.LZMAError):
         return  # objects, which would have to be unpickled, or no array at all
 
 

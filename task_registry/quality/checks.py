@@ -130,9 +130,13 @@ def check(
 
 def registered() -> dict[str, Check]:
     """Every check by its name, in the order in which they run."""
-    for module in CHECKS:
-        import_module(f"openmle_env.task_registry.quality.{module}")
-    return dict(sorted(_registered.items(), key=lambda item: GROUPS.index(item[1].group)))
+    modules = [import_module(f"openmle_env.task_registry.quality.{module}").__name__ for module in CHECKS]
+
+    def place(item: tuple[str, Check]) -> tuple[int, int]:
+        """By group and module: whoever imported one of them before the others does not change the order."""
+        return GROUPS.index(item[1].group), modules.index(item[1].function.__module__)
+
+    return dict(sorted(_registered.items(), key=place))
 
 
 def named(names: list[str]) -> dict[str, Check]:

@@ -97,7 +97,8 @@ def _column(cells: Array) -> dict[str, object]:
     told: dict[str, object] = {"empty": len(stripped) - len(filled), "distinct values": len(set(filled))}
     numbers = to_numbers(filled)
     if len(filled) and np.isfinite(numbers).all():
-        return told | {"least": float(numbers.min()), "mean": float(numbers.mean()), "greatest": float(numbers.max())}
+        mean = float((numbers / len(numbers)).sum())  # a sum of the numbers themselves may be no float
+        return told | {"least": float(numbers.min()), "mean": mean, "greatest": float(numbers.max())}
     common = Counter(filled).most_common(5)
     return told | {"most common": {value[:MAX_CELL]: count for value, count in common}}
 

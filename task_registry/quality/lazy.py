@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_TRAIN = 4_000
 """The nearest of as many training rows is copied."""
+MOST = 1e100
+"""Larger numbers count as this, since their squares are none."""
 MAX_CATEGORIES = 20
 """A text column with as many values counts as categories for the distance between rows, others not at all."""
 
@@ -108,7 +110,7 @@ def _measures(train: Array, test: Array) -> Iterator[tuple[Array, Array]]:
     """A column as numbers of about one size on both sides; a category as one number for each of its values."""
     both = np.array([cell.strip() for cell in np.concatenate([train, test])], dtype=object)
     cut = len(train)
-    numbers = to_numbers(both)
+    numbers = np.clip(to_numbers(both), -MOST, MOST)
     known = np.isfinite(numbers)
     if known.mean() > 0.5:
         middle, spread = numbers[known].mean(), numbers[known].std() or 1.0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
 import zipfile
 import zlib
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -15,7 +18,8 @@ from openmle_env.task_registry.quality.scan import SUFFIXES
 from openmle_env.task_registry.quality.subject import TEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from io import BufferedIOBase
     from pathlib import Path
 
     from openmle_env.graders.rows import Array
@@ -32,6 +36,13 @@ WHOLE_TEXTS = (".json", ".jsonl", ".txt", ".md", ".log", ".tsv", ".xml", ".html"
 _STRINGS = re.compile(rb"[\x20-\x7e]{3,}")
 _WIDE_STRINGS = re.compile(rb"(?:[\x20-\x7e]\x00){3,}")
 _PNG_TEXT = re.compile(rb"(?:zTXt|iTXt)")
+_OPENERS: dict[bytes, Callable[[BinaryIO], BufferedIOBase]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
+_ZLIB = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
+"""How compressed files begin."""
 WORDS = re.compile(r"[^\W_]+(?:[.\-'][^\W_]+)*")
 
 
@@ -118,6 +129,7 @@ def texts(path: Path, name: str) -> Iterator[str]:
         tail = file.read(MAX_PIECE)
         for piece in (head, tail):
             yield from _strings(piece)
+        yield from _unpacked(file, head)
         if head.startswith(b"\x89PNG"):
             yield from _inflated(head)
         if head.startswith(b"PK"):
@@ -129,6 +141,26 @@ def _strings(piece: bytes) -> Iterator[str]:
         yield match.decode("ascii")
     for match in _WIDE_STRINGS.findall(piece):
         yield match.decode("utf-16-le", "replace")
+
+
+def _unpacked(file: BinaryIO, head: bytes) -> Iterator[str]:
+    """The text of one compressed file; of anything else that was compressed the strings at its begin."""
+    file.seek(0)
+    opener = next((one for mark, one in _OPENERS.items() if head.startswith(mark)), None)
+    try:
+        if opener is not None:
+            with opener(file) as unpacked:
+                content = unpacked.read(MAX_TEXT)
+        elif head.startswith(_ZLIB):
+            content = zlib.decompressobj().decompress(file.read(MAX_TEXT), MAX_TEXT)
+        else:
+            return
+    except (OSError, EOFError, zlib.error, lzma.LZMAError):
+        return
+    if b"\0" in content[:MAX_PIECE]:
+        yield from _strings(content[:MAX_PIECE])
+    else:
+        yield content.decode("utf-8", "replace")
 
 
 def _inflated(head: bytes) -> Iterator[str]:
@@ -143,15 +175,17 @@ def _inflated(head: bytes) -> Iterator[str]:
 
 
 def _members(path: Path) -> Iterator[str]:
-    """Names, comments and small texts inside a ZIP archive."""
+    """Names and comments inside a ZIP archive, and its texts and tables as long as they are no more than one text."""
+    left = MAX_TEXT
     try:
         with files.opened(path) as file, zipfile.ZipFile(file) as archive:
             yield archive.comment.decode("utf-8", "replace")
             for member in archive.infolist()[:MAX_MEMBERS]:
                 yield member.filename
                 yield member.comment.decode("utf-8", "replace")
-                small = member.file_size <= MAX_PIECE and not member.flag_bits & 1
-                if small and PurePosixPath(member.filename).suffix.lower() in WHOLE_TEXTS:
+                is_text = PurePosixPath(member.filename).suffix.lower() in {*WHOLE_TEXTS, ".csv"}
+                if is_text and member.file_size <= left and not member.flag_bits & 1:
+                    left -= member.file_size
                     yield archive.read(member).decode("utf-8", "replace")
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError):
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError):
         return

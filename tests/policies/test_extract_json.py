@@ -75,3 +75,10 @@ def test_a_cut_or_filtered_reply_is_told_from_a_wrong_one() -> None:
     assert isinstance(refused, NoObject)
     assert (cut.reason, refused.reason) == ("truncated", "refused")
     assert isinstance(extract_json(Reply(text=GOOD, finish="length"), Verdict), Verdict)
+
+
+def test_one_key_that_is_repeated_is_found_among_very_many() -> None:
+    keys = "".join(f'"{number}":0,' for number in range(90_000))
+    found = extract_json(f'{{{keys}"89999":1}}', Verdict)
+    assert isinstance(found, NoObject)
+    assert "the key '89999' stands there twice" in found.message

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from openmle_env.policies.failures import AccessError
 from openmle_env.policies.protocol import Reply, ToolCall
 from openmle_env.policies.scripted import ScriptedPolicy
 from openmle_env.task_registry.builder import finishing, funnel, pipeline, sources, state, workspace
@@ -214,6 +216,44 @@ def test_one_of_our_metrics_comes_before_a_written_one(
     assert made.status == "passed", made.reason
     assert "\n- balanced_accuracy (" in policy.requests[-2].messages[0].content
     assert open_pack(tmp_path / "out" / "trees").config.metric.name == "pack"
+
+
+def test_nothing_that_somebody_made_is_written_over(
+    trees: sources.Source, tmp_path: Path, box: Any, quick: None
+) -> None:
+    to = tmp_path / "out"
+    (to / "trees").mkdir(parents=True)
+    (to / "trees" / "pack.yaml").write_text("slug: trees\n")
+    made, policy = build(trees, to, box, replies())
+    assert (made.status, policy.requests) == ("failed", [])
+    assert "this build did not make it" in made.reason
+    (to / "trees").rename(tmp_path / "mine")
+    assert build(trees, to, box, replies())[0].status == "passed"
+    with (to / "trees" / "description.md").open("a") as file:
+        file.write("A better word.\n")
+    made, _ = build(trees, to, box, [], only="check")
+    assert "is not as this build left it" in made.reason
+    assert "A better word." in (to / "trees" / "description.md").read_text()
+
+
+def test_what_ends_every_question_ends_the_run_and_a_full_disk_one_task(
+    trees: sources.Source, tmp_path: Path, box: Any, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_key(request: Request) -> str:
+        raise AccessError("the key is wrong")
+
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.csv").write_text("a\n1\n")
+    both = [trees, sources.parse(str(tmp_path / "more"))]
+    options = Options(to=tmp_path / "out", policy=ScriptedPolicy(no_key))
+    assert [len(made.stages) for made in pipeline.build(both, options, sandbox=box)] == [3, 0]
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pipeline, "perceive", full)
+    made = pipeline.build(both, options, sandbox=box)
+    assert [one.reason.partition(" in ")[0] for one in made] == ["perceive: No space is left"] * 2
 
 
 def test_benchmarks_are_left_out_and_links_refused(tmp_path: Path, box: Any, quick: None) -> None:

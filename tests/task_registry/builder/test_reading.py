@@ -9,7 +9,7 @@ import pytest
 
 from openmle_env.policies.protocol import Reply, ToolCall
 from openmle_env.policies.scripted import ScriptedPolicy
-from openmle_env.task_registry.builder import checks, conversation, info, perceive, reading
+from openmle_env.task_registry.builder import checks, conversation, info, perceive, reading, splitting
 from openmle_env.task_registry.builder.plan import Plan
 from openmle_env.task_registry.builder.workspace import Workspace
 
@@ -43,6 +43,28 @@ def test_nothing_outside_is_read(raw: Path, name: str) -> None:
     for look in (reading.read_text, reading.list_folder, reading.summarise_table):
         with pytest.raises(reading.RefusedError):
             look(raw, name)
+
+
+def test_what_is_shown_of_raw_files_is_bounded(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        (raw / "images" / str(number)).mkdir()
+    monkeypatch.setattr(reading, "MAX_LISTED", 10)
+    lines = reading.survey(raw).splitlines()
+    assert (len(lines), lines[-1]) == (11, "... and more: only the first 10 lines are shown")
+    monkeypatch.setattr(reading, "MAX_LINE", 5)
+    with pytest.raises(reading.RefusedError, match="a line of more than 5"):
+        reading.summarise_table(raw, "train.csv")
+    monkeypatch.undo()
+    (raw / "open.csv").write_text('a,b\n1,"never\n' + "closed\n" * 10)
+    monkeypatch.setattr(reading, "MAX_TABLE", 60)
+    with pytest.raises(reading.RefusedError, match="more than 60 characters"):
+        reading.summarise_table(raw, "open.csv")
+
+
+def test_rows_are_counted_whatever_their_cells_hold() -> None:
+    table = b'id,note\n1,"two\nlines"\n2,x'
+    facts = splitting.facts_of(dict.fromkeys(checks.TABLES, table))
+    assert facts["rows"] == dict.fromkeys(checks.TABLES, 2)
 
 
 def test_what_is_inside_is_told(raw: Path) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ import yaml
 
 from openmle_env.errors import PackError, UnknownNameError
 from openmle_env.task_registry.folder import open_pack
-from openmle_env.task_registry.quality import checks, gate
+from openmle_env.task_registry.quality import check_grading, checks, gate
 from openmle_env.task_registry.quality.report import Report
+from openmle_env.types import ResultStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,6 +247,20 @@ def table_with_answers(files: Files) -> None:
     files["data/public/boxes.csv"] = sorted(rows, key=lambda row: unit(row["piece"]))
 
 
+def packed_answers(files: Files) -> None:
+    known = {row["number"].replace("n", "n_"): row["fruit"] for row in files[ANSWERS][:60]}  # on one line
+    for name in (TEST, SAMPLE, ANSWERS):
+        files[name] = [row | {"number": row["number"].replace("n", "n_")} for row in files[name]]
+    files["data/public/state.bin"] = zlib.compress(json.dumps(known).encode())
+
+
+def zipped_table_of_answers(files: Files) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("all.csv", table([{"piece": row["number"], "box": row["fruit"]} for row in files[ANSWERS]]))
+    files["data/public/all.zip"] = content.getvalue()
+
+
 def metadata_with_answers(files: Files) -> None:
     for row in files[ANSWERS]:
         files[f"data/public/pictures/{row['number']}.json"] = json.dumps(
@@ -320,6 +336,8 @@ BROKEN: list[tuple[Callable[[Files], None], dict[str, str]]] = [
     (sorted_by_class, {"row_order": "shuffle the rows", "lazy_attackers": "in the order of rows"}),
     (log_with_answers, {"ids_to_answers": "run.log names ids"}),
     (table_with_answers, {"ids_to_answers": "has ids in 'piece' and the answers of 'fruit' in 'box'"}),
+    (packed_answers, {"ids_to_answers": "state.bin names ids"}),
+    (zipped_table_of_answers, {"ids_to_answers": "all.zip names ids"}),
     (metadata_with_answers, {"side_files": "A row's file says"}),
     (archive_comments_with_answers, {"side_files": "A row's file says"}),
     (names_with_answers, {"side_files": "The name of a row's file says"}),
@@ -410,6 +428,37 @@ def test_report_holds_no_hidden_answer(report_of: Callable[..., Report]) -> None
     for row in files[ANSWERS]:
         row["fruit"] = {"apple": "apple", "pear": "secretpear"}[row["fruit"]]
     assert "secretpear" not in report_of(files).model_dump_json()
+
+
+def test_refusal_of_the_moved_answers_is_not_quoted() -> None:
+    def grade(name: str, _part: object) -> SimpleNamespace:
+        moved = name.startswith("permuted")
+        status = ResultStatus.SUBMISSION_INVALID if moved else ResultStatus.SUCCESS
+        return SimpleNamespace(valid=not moved, status=status, message=f"row 1 of the {name} says secretpear")
+
+    subject = SimpleNamespace(probes=SimpleNamespace(grade=grade), metric=None)
+    of_sample, of_gold = check_grading.permuted_stays_valid(subject)  # type: ignore[arg-type]
+    assert "secretpear" in of_sample.evidence
+    assert (of_gold.outcome, "secretpear" in f"{of_gold}") == ("failed", False)
+
+
+def test_damaged_files_and_huge_numbers_are_no_accident_of_the_gate(report_of: Callable[..., Report]) -> None:
+    files = sound()
+    for name, sign in ((TRAIN, ""), (TEST, "-")):
+        for row in files[name]:
+            row["weight"] = f"{sign}1e308"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.txt", "pear " * 1000)
+    damaged = bytearray(packed.getvalue())
+    damaged[45:70] = bytes(byte ^ 255 for byte in damaged[45:70])
+    files |= {
+        "data/public/a.zip": bytes(damaged),
+        "data/public/a.npz": b"PK\x03\x04 no archive",
+        "data/public/zip.npy": packed.getvalue(),
+        "data/public/cut.npy": b"\x93NUMPY\x01\x00v\x00",
+    }
+    assert failed(report_of(files, only=["answer_values", "ids_to_answers", "lazy_attackers"])) == {}
 
 
 def test_unknown_check_is_refused_with_the_near_one() -> None:
