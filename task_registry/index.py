@@ -29,7 +29,7 @@ NAMESPACE = "OpenMLE"
 """Stands before the tasks' names in Gymnasium's registry."""
 ENVIRONMENT_VERSION = 0
 """Version of the environment's behaviour: raised when the same pack would be played differently."""
-FORMAT = 2
+FORMAT = 3
 """Of the file. An older one is made again by `openmle_env.task_registry.make_index`."""
 MAX_SLUG = 100
 """Characters of the longest name of a task."""
@@ -66,6 +66,8 @@ class IndexEntry(NamedTuple):
     """Whether data is fetched when the pack is prepared; otherwise the pack carries all of it."""
     gpus: int
     """Graphics processors that a program gets."""
+    origin: str
+    """What it is made of, where other tasks are made of the same; else empty."""
     tier: int
     """1: sound, and tells good agents from bad ones; 2: usable; 3: for trying things out."""
 

@@ -45,6 +45,7 @@ def entry_of(pack: Pack) -> IndexEntry:
         licence=config.data.licence,
         size=carried + sum(download.size for download in config.downloads),
         fetched=bool(config.downloads),
+        origin=config.data.origin,
         gpus=int(config.program_limits().gpus),
         tier=config.tier,
     )

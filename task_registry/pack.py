@@ -306,6 +306,8 @@ class Data(Block):
     """Where the data was taken from, with version and hash."""
     notes: str = ""
     """How the licence is known, and what was changed."""
+    origin: str = ""
+    """A name for what the task is made of, where others are made of the same: a split of tasks keeps these together."""
 
 
 class Download(Block):

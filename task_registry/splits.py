@@ -1,16 +1,19 @@
 """Dividing tasks into those that an agent is trained on and those that it is evaluated on.
 
 Both rules use the position of a task: the first 53 bits of SHA-256 of the salt, a NUL and the task's name, as a
-fraction of 1. So neither the order of the tasks nor the machine matters. Stratified is by modality: the tasks of one
-combination of modalities are one stratum, in whatever order its parts are written.
+fraction of 1. Tasks of one origin (``data.origin`` of their packs), which are made of the same data, have the position
+of that name instead, and stay together: whoever has trained on one knows the answers of the others. So neither the
+order of the tasks nor the machine matters. Stratified is by modality: the tasks of one combination of modalities are
+one stratum, in whatever order its parts are written; one origin belongs to one stratum.
 
 - `side` and `by_hash`: a task belongs to the evaluation if its position is below the fraction. This depends on nothing
   but the task's own name, so no task ever changes sides, whatever is added, removed or described anew. Shares of the
   strata are right on the average only: a stratum of ten tasks may have none in the evaluation.
-- `stratified`: of each stratum, the share of the evaluation is exact. Of ``n`` tasks, ``floor(fraction * n + 1/2)``
-  belong to it, but at least one and at most ``n - 1`` where ``n`` is 2 or more; those with the lowest positions. Tasks
-  of an ``earlier`` split keep their sides; then new ones, by position, join the evaluation of their stratum as long as
-  that has too few. To add tasks later without moving any, hand in the split as it was.
+- `stratified`: of each stratum, the share of the evaluation is exact, but for origins of several tasks. Of ``n`` tasks,
+  ``floor(fraction * n + 1/2)`` belong to it, but at least one and at most ``n - 1`` where ``n`` is 2 or more; those
+  with the lowest positions. Tasks of an ``earlier`` split keep their sides; then new ones, by position, join the
+  evaluation of their stratum as long as that has too few. To add tasks later without moving any, hand in the split as
+  it was.
 """
 
 from __future__ import annotations
@@ -70,7 +73,7 @@ def position(task: str, salt: str = SALT) -> float:
 
 
 def side(task: str, *, fraction: float = EVALUATION, salt: str = SALT) -> Side:
-    """Where a task belongs by its name alone.
+    """Where a task belongs by its name alone; for one that shares its data with others, give their origin.
 
     Raises:
         UsageError: The fraction is not between 0 and 1.
@@ -91,8 +94,10 @@ def by_hash(tasks: Iterable[IndexEntry], *, fraction: float = EVALUATION, salt: 
         UsageError: The fraction is not between 0 and 1, or a name stands twice.
     """
     _check(fraction)
-    names = [name for stratum in _strata(tasks).values() for name in stratum]
-    return _split({name for name in names if position(name, salt) < fraction}, names, fraction, salt)
+    groups = [group for stratum in _strata(tasks).values() for group in stratum.items()]
+    names = [name for _, members in groups for name in members]
+    chosen = {name for origin, members in groups if position(origin, salt) < fraction for name in members}
+    return _split(chosen, names, fraction, salt)
 
 
 def stratified(
@@ -116,13 +121,19 @@ def stratified(
     _check(fraction)
     strata = _strata(tasks)
     chosen: set[str] = set()
-    for names in strata.values():
-        kept = {name: earlier.side(name) for name in names} if earlier else {}
+    for groups in strata.values():
+        kept = {name: earlier.side(name) for names in groups.values() for name in names} if earlier else {}
         inside = {name for name, where in kept.items() if where == "evaluation"}
-        free = sorted((name for name in names if kept.get(name) is None), key=lambda name: (position(name, salt), name))
-        lacking = max(0, _quota(len(names), fraction) - len(inside))
-        chosen |= inside | set(free[:lacking])
-    return _split(chosen, [name for names in strata.values() for name in names], fraction, salt)
+        wanted = _quota(sum(map(len, groups.values())), fraction)
+        for origin in sorted(groups, key=lambda origin: (position(origin, salt), origin)):
+            free = [name for name in groups[origin] if kept.get(name) is None]
+            where = {kept[name] for name in groups[origin] if kept.get(name) is not None}
+            if "evaluation" in where or (not where and len(inside) < wanted):
+                inside |= set(free)
+        chosen |= inside
+    return _split(
+        chosen, [name for groups in strata.values() for names in groups.values() for name in names], fraction, salt
+    )
 
 
 def write(path: Path, split: TaskSplit) -> None:
@@ -176,14 +187,18 @@ def _quota(count: int, fraction: float) -> int:
     return min(max(math.floor(fraction * count + 0.5), 1), count - 1)
 
 
-def _strata(tasks: Iterable[IndexEntry]) -> dict[str, list[str]]:
-    strata: dict[str, list[str]] = {}
+def _strata(tasks: Iterable[IndexEntry]) -> dict[str, dict[str, list[str]]]:
+    """Names of tasks by their origins, by modality; an origin is of the modality of its first task by name."""
+    strata: dict[str, dict[str, list[str]]] = {}
+    home: dict[str, str] = {}
     seen: set[str] = set()
-    for task in tasks:
+    for task in sorted(tasks):
         if task.slug in seen:
             raise UsageError(f"The task {task.slug!r} stands twice. Give each task once.")
         seen.add(task.slug)
-        strata.setdefault(stratum(task.modality), []).append(task.slug)
+        origin = task.origin or task.slug
+        group = strata.setdefault(home.setdefault(origin, stratum(task.modality)), {})
+        group.setdefault(origin, []).append(task.slug)
     return strata
 
 

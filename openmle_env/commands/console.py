@@ -27,6 +27,10 @@ DONE, FAILED, WRONG_USE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
 SIGN_OF_LIFE_SECONDS = 10.0
 """How long nothing may be said while something runs and no bar is shown."""
 
+_NARROW = 6
+"""Characters that a column keeps as long as another has more."""
+_UNBOUNDED = 10_000
+"""Columns of what is no terminal."""
 _BETWEEN = "   "
 """What stands between two columns of a table."""
 
@@ -87,6 +91,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
         title=Text(printable(title)) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
     )
     shown = console()
+    if not shown.is_terminal and "COLUMNS" not in os.environ:
+        shown.width = _UNBOUNDED  # whoever reads a pipe or a file wants a row in one line
     cells = [[printable(cell) for cell in row] for row in rows]
     for name, width in zip(columns, _widths([columns, *cells], shown.width), strict=True):
         made.add_column(name, justify="right" if name in right else "left", overflow="fold", width=width)
@@ -105,7 +111,9 @@ def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
     widths = [max((len(word) for cell in column for word in cell.split()), default=0) for column in columns]
     room -= len(_BETWEEN) * (len(columns) - 1) + 2
     while sum(widths) > max(room, len(widths)):
-        widths[widths.index(max(widths))] -= 1
+        # The first column names the row: it is cut only where the others have nothing left to give.
+        rest = [place for place in range(1, len(widths)) if widths[place] > _NARROW] or range(len(widths))
+        widths[max(rest, key=lambda place: widths[place])] -= 1
     while sum(widths) < min(room, sum(most)):  # the next one to whoever wraps the most
         wanting = [place for place in range(len(widths)) if widths[place] < most[place]]
         widths[max(wanting, key=lambda place: most[place] / max(1, widths[place]))] += 1

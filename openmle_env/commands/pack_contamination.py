@@ -66,6 +66,8 @@ def contamination(
         say(f"Not prepared, so compared by name and text only: {', '.join(without)}. To compare data: openmle prepare")
     for message in failed:
         say(f"Not looked at: {message}")
+    if bare := [one.name for one in references if not one.columns]:
+        say(f"Of {len(bare)} of {len(references)} tasks of the reference, such as {bare[0]}, only the text is known.")
     if results:
         say(f"{len(excluded)} of {len(results)} tasks are to be left out.")
     raise typer.Exit(FAILED if excluded or failed else DONE)
@@ -89,7 +91,6 @@ def _sketches(packs: list[str]) -> "tuple[list[Sketch], list[str], list[str]]":
     """The sketches of packs, the names of those whose data is not there to be read, and what is wrong with others."""
     from openmle_env.task_registry.contamination import sketch
     from openmle_env.task_registry.lookup import find
-    from openmle_env.task_registry.prepare import locate
 
     sketches: list[Sketch] = []
     without, failed = [], []
@@ -98,9 +99,7 @@ def _sketches(packs: list[str]) -> "tuple[list[Sketch], list[str], list[str]]":
             report(Path(name).name, number / len(packs))
             try:
                 pack = find(name)
-                prepared = locate(pack)
-                finished = pack.root / "data/public"
-                tables = prepared.public if prepared else finished if finished.is_dir() else None
+                tables = sketch.tables_of(pack.root)
                 sketches.append(sketch.of_task(pack.slug, pack.description, tables))
             except PackError as error:
                 failed.append(f"{Path(name).name}: {error}")

@@ -75,7 +75,8 @@ def import_packs(
     else:
         rows = [(one.name, one.status.value, "; ".join(filter(None, (one.reason, *one.notes)))) for one in outcomes]
         table("", ("task", "status", "what to know"), rows)
-    say(f"{', '.join(f'{count} {status.value}' for status, count in counts.items())}. The packs are in {near(to)}.")
+    where = f" The packs are in {near(to)}." if any(one.folder for one in outcomes) else ""
+    say(f"{', '.join(f'{count} {status.value}' for status, count in counts.items())}.{where}")
     raise typer.Exit(FAILED if counts[Status.FAILED] else DONE)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openmle_env.commands.console import AsJson, emit, metric_name, near, say, table, tell
+from openmle_env.commands.console import AsJson, console, emit, metric_name, near, say, table, tell
 from openmle_env.printable import printable
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a bui
 
 WIDE = 200
 """More rows than this are printed line by line: a table that wraps its cells would take seconds."""
+
+ROOM_FOR_TITLES = 140
+"""On a narrower terminal the titles are left out, so that names stay whole."""
 
 _HEADER = ("task", "title", "modality", "type", "metric", "size", "tier", "prepared")
 
@@ -125,6 +128,9 @@ def _print(tasks: Sequence[Known], states: Sequence[bool]) -> None:
         for (entry, _), state in zip(tasks, states, strict=True)
     ]
     if len(rows) <= WIDE:
+        if console().is_terminal and console().width < ROOM_FOR_TITLES:
+            table("", (_HEADER[0], *_HEADER[2:]), [(slug, *rest) for slug, _, *rest in rows], right=("size", "tier"))
+            return
         table("", _HEADER, rows, right=("size", "tier"))
         return
     cells = [[printable(cell) for cell in row] for row in (_HEADER, *rows)]

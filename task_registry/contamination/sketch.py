@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
 from openmle_env.task_registry import files
+from openmle_env.task_registry.folder import open_pack
 from openmle_env.task_registry.pack import Block
+from openmle_env.task_registry.pack_yaml import PACK_FILE
+from openmle_env.task_registry.prepare import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -219,7 +222,7 @@ def of_folder(folder: Path) -> Iterator[Sketch]:
     """The sketches of all tasks below a folder: packs, or competitions of a checkout of MLE-bench or MLE-Dojo.
 
     A task is a folder that holds a description: ``description.md`` or ``.txt``, in it, in ``info/`` or in
-    ``data/public/``. Its tables are in ``data/public`` or ``prepared/public``, where they are there.
+    ``data/public/``. Its tables: see `tables_of`.
 
     Raises:
         PackError: There is none, or a file cannot be read.
@@ -229,11 +232,24 @@ def of_folder(folder: Path) -> Iterator[Sketch]:
         if root.name in {"info", "public"}:
             root = root.parent.parent if root.name == "public" else root.parent  # noqa: PLW2901
         description = next(_descriptions(root, deep=False))
-        tables = next((root / place for place in ("data/public", "prepared/public") if (root / place).is_dir()), None)
         found = True
-        yield of_task(root.name, _read(description), tables)
+        yield of_task(root.name, _read(description), tables_of(root))
     if not found:
         raise PackError(f"{folder} holds no task with a description.md or description.txt.")
+
+
+def tables_of(root: Path) -> Path | None:
+    """Where the public tables of a task are: in its folder, or prepared from it; None where they are nowhere."""
+    for place in ("data/public", "prepared/public"):
+        if (root / place).is_dir():
+            return root / place
+    if not (root / PACK_FILE).is_file():
+        return None
+    try:
+        prepared = locate(open_pack(root))
+    except PackError:
+        return None  # its text can be compared all the same
+    return prepared.public if prepared else None
 
 
 def _descriptions(folder: Path, *, deep: bool = True) -> Iterator[Path]:

@@ -119,6 +119,8 @@ def description_names(subject: Subject) -> Iterator[Found]:
     names = _metric_names(subject.metric)
     if not any(name in folded for name in names) and not _is_described(subject.metric, folded):
         yield bad(f"The description does not name the metric; none of these words is in it: {', '.join(names[:5])}.")
+    if "TODO" in text:
+        yield bad("The description is unfinished: it says TODO. Agents read it.")
     files = [name for name in (TRAIN, TEST) if name in subject.public_files]
     if unnamed := [name for name in files if name not in text]:
         yield bad(f"The description does not name {_some(unnamed)}.", severity="low")

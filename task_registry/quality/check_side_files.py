@@ -66,7 +66,7 @@ def side_files(subject: Subject) -> Iterator[Found]:
     yield good(f"Files of {len(rows):,} of {len(owned):,} rows were read.")
 
 
-@check("ids_to_answers", group="leaks", severity="high", source="processed_csv_evidence")
+@check("ids_to_answers", group="leaks", severity="high", source="processed_csv_evidence", acceptable=False)
 def ids_to_answers(subject: Subject) -> Iterator[Found]:
     """No public table or text holds the ids of rows that are predicted beside their answers.
 

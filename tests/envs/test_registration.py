@@ -38,6 +38,7 @@ def entry(slug: str, digest: str = "0" * 64) -> IndexEntry:
         licence="CC0-1.0",
         size=1,
         fetched=False,
+        origin="",
         gpus=0,
         tier=2,
     )

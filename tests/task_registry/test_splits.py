@@ -85,3 +85,21 @@ def test_what_is_no_share_is_refused(fraction):
         splits.by_hash([BASE], fraction=fraction)
     with pytest.raises(UsageError, match="stands twice"):
         splits.stratified([BASE, BASE])
+
+
+@given(st.integers(1, 8), fractions, st.text(max_size=5), st.booleans())
+def test_tasks_of_one_origin_stay_together(count, fraction, salt, grows):
+    family = [BASE._replace(slug=f"film-{n}", origin="films", modality=MODALITIES[n % 2]) for n in range(count)]
+    others = [BASE._replace(slug=f"task-{n}") for n in range(7)]
+    for split in (splits.by_hash, splits.stratified):
+        made = split([*others, *family], fraction=fraction, salt=salt)
+        assert len({made.side(task.slug) for task in family}) == 1
+    earlier = splits.stratified([*others, family[0]], fraction=fraction, salt=salt)
+    later = splits.stratified([*others, *family], fraction=fraction, salt=salt, earlier=earlier if grows else None)
+    assert len({later.side(task.slug) for task in family}) == 1
+
+
+def test_built_in_tasks_of_the_same_data_say_so():
+    split = splits.stratified(index.builtin().values(), fraction=0.4)
+    for one, other in (("movie-genres", "movie-critic-score"), ("nuclei-segmentation", "nuclei-detection")):
+        assert split.side(one) == split.side(other)
