@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from openmle_env.task_registry.contamination.sketch import Sketch
 
-TEXT_EXCLUDES = 0.5
+TEXT_EXCLUDES = 0.7
 """From this share of common runs of words on, two descriptions are of one task."""
 MIN_RUNS = 10
 """Descriptions of fewer runs say nothing, unless they are the same."""

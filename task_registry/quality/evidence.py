@@ -40,7 +40,7 @@ def gather(subject: Subject, usage: Usage | None) -> Evidence:
         prepare=_cut(script(pack)),
         metric=_cut(_metric(subject)),
         processed_csv=_told(lambda: _processed(subject)),
-        raw_csv=_told(lambda: {f"raw/{name}": _table(table) for name, table in subject.raw_tables.items()}),
+        raw_csv=_told(lambda: {f"raw/{name}": _table(one, rare=RARE) for name, one in subject.raw_tables.items()}),
         raw_usage="" if usage is None else usage.model_dump_json(),
         metric_smoke_test=_told(lambda: _scores(subject)),
         raw_inventory=_told(
@@ -81,8 +81,8 @@ def _processed(subject: Subject) -> object:
     return {"tables": tables, "private/test_answer.csv": hidden, "public files": _inventory(sizes)}
 
 
-def _table(table: Scan, rows: int = 0) -> object:
-    columns = {name: _column(table.cells[name]) for name in table.names[:MAX_COLUMNS]}
+def _table(table: Scan, rows: int = 0, rare: int = 0) -> object:
+    columns = {name: _column(table.cells[name], rare) for name in table.names[:MAX_COLUMNS]}
     first = [
         {name: table.cells[name][row][:MAX_CELL] for name in table.names[:MAX_COLUMNS]}
         for row in range(min(rows, len(table.positions)))
@@ -91,7 +91,8 @@ def _table(table: Scan, rows: int = 0) -> object:
     return told if table.problem is None else {"problem": table.problem.code}
 
 
-def _column(cells: Array) -> dict[str, object]:
+def _column(cells: Array, rare: int) -> dict[str, object]:
+    """What a column holds; values of ``rare`` rows or fewer are not told."""
     stripped = [cell.strip() for cell in cells]
     filled = np.array([cell for cell in stripped if cell], dtype=object)
     told: dict[str, object] = {"empty": len(stripped) - len(filled), "distinct values": len(set(filled))}
@@ -99,7 +100,7 @@ def _column(cells: Array) -> dict[str, object]:
     if len(filled) and np.isfinite(numbers).all():
         mean = float((numbers / len(numbers)).sum())  # a sum of the numbers themselves may be no float
         return told | {"least": float(numbers.min()), "mean": mean, "greatest": float(numbers.max())}
-    common = Counter(filled).most_common(5)
+    common = [(value, count) for value, count in Counter(filled).most_common(5) if count > rare]
     return told | {"most common": {value[:MAX_CELL]: count for value, count in common}}
 
 

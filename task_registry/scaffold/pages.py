@@ -142,7 +142,6 @@ def _pages(
         ),
         "description.md": _fill(
             "description.md.txt",
-            heading=facts.title,
             target=target,
             files=Template(files).substitute(target=target),
             columns="".join(f"\n| `{_cell(name)}` | TODO: {_KINDS[kind]} |" for name, kind in columns.items()),

@@ -169,3 +169,14 @@ def test_a_model_that_fails_says_nothing_of_the_task_and_one_that_cannot_be_aske
         judge(report(), EVIDENCE, ScriptedPolicy(refused))
     with pytest.raises(LimitError):
         judge(report(), EVIDENCE, ScriptedPolicy(["no", "no"], ledger=Ledger(Budget(calls=1))))
+
+
+def test_rare_values_of_raw_tables_are_not_shown():
+    """Raw tables hold the hidden rows, too: what few rows say may be an answer."""
+    import numpy as np
+
+    from openmle_env.task_registry.quality import evidence
+
+    cells = np.array(["common"] * 9 + ["secret title"], dtype=object)
+    assert evidence._column(cells, evidence.RARE)["most common"] == {"common": 9}
+    assert evidence._column(cells, 0)["most common"] == {"common": 9, "secret title": 1}
