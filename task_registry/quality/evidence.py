@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from openmle_env.task_registry.quality.scan import Scan
     from openmle_env.task_registry.quality.subject import Subject
 
+RARE = 4
+"""Values of so many raw rows or fewer are not shown: raw tables hold the rows whose answers are hidden."""
 MAX_TEXT = 20_000
 """As many characters are kept of a text, half of them from its end."""
 MAX_COLUMNS, MAX_TABLES, MAX_ROWS, MAX_CELL, MAX_FILES = 40, 12, 3, 80, 60
