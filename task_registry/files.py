@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import fcntl
 import hashlib
 import os
 import shutil
 import stat
+import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 CHUNK = 1 << 20
+_CELLS = threading.RLock()
 _KINDS = {
     stat.S_IFDIR: "a folder where a file should be",
     stat.S_IFLNK: "a symbolic link",
@@ -299,6 +303,20 @@ def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
     finally:
         fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked meanwhile holds a copy of the descriptor
         os.close(descriptor)
+
+
+@contextmanager
+def long_cells(most: int = sys.maxsize) -> Iterator[None]:
+    """Let cells of CSV files have so many characters: whole articles and pages stand in tables.
+
+    The limit of the module ``csv`` is the whole process's, so one reader at a time has another, and gives it back.
+    """
+    with _CELLS:
+        before = csv.field_size_limit(most)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def need_space(folder: Path, size: int) -> None:

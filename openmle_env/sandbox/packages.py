@@ -38,7 +38,7 @@ LIBRARIES = (
         "scipy",
         "seaborn",
     ),
-    *("sentence-transformers", "statsmodels", "timm", "tokenizers", "torch", "torchaudio", "torchvision", "tqdm"),
+    *("sentence-transformers", "statsmodels", "timm", "torch", "torchaudio", "torchvision", "tqdm"),
     *("transformers", "xgboost", "xgboost-cpu"),
 )
 """Distributions that programs may import where they are installed."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 import csv
 import io
-import sys
 from typing import TYPE_CHECKING
 
 from openmle_env.printable import printable
+from openmle_env.task_registry import files
 from openmle_env.task_registry.builder.conversation import WrongAnswerError
 from openmle_env.task_registry.folder import ANSWERS, SAMPLE
 
@@ -103,9 +103,9 @@ class Table:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise WrongAnswerError(f"{name} is not UTF-8 (byte {error.start}). Write with encoding='utf-8'.") from None
-        csv.field_size_limit(sys.maxsize)
         try:
-            rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+            with files.long_cells():
+                rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
         except csv.Error as error:
             raise WrongAnswerError(f"{name} cannot be read as CSV: {error}.") from None
         self.header, self.rows = (rows[0], rows[1:]) if rows else ([], [])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import UsageError
 from openmle_env.files import write_whole
+from openmle_env.task_registry import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,11 +32,11 @@ def read_table(path: Path) -> dict[str, dict[str, str]]:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The table {path} cannot be read: {error}. Give a CSV file in UTF-8.") from error
-    csv.field_size_limit(sys.maxsize)
     try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        header = list(reader.fieldnames or ())
-        rows = [{key: value for key, value in row.items() if key and isinstance(value, str)} for row in reader]
+        with files.long_cells():
+            reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+            header = list(reader.fieldnames or ())
+            rows = [{key: value for key, value in row.items() if key and isinstance(value, str)} for row in reader]
     except csv.Error as error:
         raise UsageError(f"The table {path} is no CSV: {error}.") from None
     folded = {name.casefold().replace("_", "").replace(" ", ""): name for name in reversed(header)}

@@ -14,7 +14,6 @@ import io
 import itertools
 import re
 import unicodedata
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from openmle_env.errors import PackError
@@ -111,7 +110,7 @@ def _words(text: str) -> list[str]:
 
 
 def _table(path: Path) -> dict[str, tuple[int, ...]]:
-    with files.opened(path) as file, _long_cells():
+    with files.opened(path) as file, files.long_cells(16 * MAX_LINE):
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
         reader = csv.reader(iter(lambda: text.readline(MAX_LINE), ""))
         try:
@@ -145,16 +144,6 @@ class _Smallest:
     def hashes(self) -> tuple[int, ...]:
         """The `KEPT` smallest, ascending."""
         return tuple(heapq.nsmallest(KEPT, self._found))
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """Let cells be as long as a line may be: whole articles and pages stand in tables."""
-    before = csv.field_size_limit(16 * MAX_LINE)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _column_name(name: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 
 import pytest
 
 from openmle_env.main import invoke
+from openmle_env.task_registry import files
 from openmle_env.task_registry.contamination import sketch
 from openmle_env.task_registry.contamination.comparing import Kind, compare, excluded
 from openmle_env.task_registry.contamination.sketch import KEPT, Column, Sketch, of_folder, of_task, of_text, overlap
@@ -121,3 +123,10 @@ def test_references_are_read_from_checkouts_packs_and_files(tmp_path, capsys, wr
     captured = capsys.readouterr()
     assert "Not looked at: bad: " in captured.err
     assert [one["task"] for one in json.loads(captured.out)] == ["titanic"]
+
+
+def test_the_limit_of_cells_is_given_back():
+    before = csv.field_size_limit()
+    with files.long_cells(7), pytest.raises(csv.Error, match="field larger"):
+        list(csv.reader(["12345678"]))
+    assert csv.field_size_limit() == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -82,7 +81,7 @@ def test_openmle_packs_full_and_of_scripts_only(tmp_path, finished, unfinished, 
     assert load_task(tmp_path / "packs/scripts", sandbox=box).spec.reward_bounds[1] == 1.0
     monkeypatch.chdir(folder / "Full.Pets")
     assert run("openmle", Path(), tmp_path / "packs")["Full.Pets"].status is Status.THERE
-    (folder / "overview.csv").write_bytes(table.encode() + b"x" * (csv.field_size_limit() + 1))
+    (folder / "overview.csv").write_bytes(table.encode() + b"x" * 200_000)
     assert "cannot be read as a table" in run("openmle", Path(), tmp_path / "packs")["Full.Pets"].reason
 
 
