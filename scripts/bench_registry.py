@@ -98,6 +98,7 @@ def make_index(folder: Path, tasks: int) -> None:
             licence="CC-BY-4.0",
             size=number * 1_000_000,
             fetched=bool(number % 3),
+            origin="",
             gpus=0,
             tier=2,
         )
