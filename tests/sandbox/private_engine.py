@@ -164,9 +164,19 @@ class PrivateEngine:
             ballast.unlink()
 
     def containers(self) -> list[str]:
-        """All its containers with their states."""
+        """All its containers with their states.
+
+        Engine 20.10, when it starts again after a kill, may go on listing one that it has just removed: as dead, and
+        to any other question it answers that there is no such container. That one is left out.
+        """
+        import docker.errors
+
+        found = []
         with self.client() as client:
-            return [f"{item['Id'][:12]} {item['State']}" for item in client.api.containers(all=True)]
+            for item in client.api.containers(all=True):
+                with contextlib.suppress(docker.errors.NotFound):
+                    found.append(f"{item['Id'][:12]} {client.api.inspect_container(item['Id'])['State']['Status']}")
+        return found
 
     def leftovers(self) -> dict[str, list[str]]:
         """What containers leave or need; network namespaces are mounts."""
