@@ -300,11 +300,11 @@ class Pool:
                 if made is not None and not late:
                     line.ready.append(made)
                     self._keep()
+                if made is not None and late:
+                    self._retire(made)  # before `close` learns that none is being made
                 if made is not None or open_ready not in self.members:  # a sandbox that was closed failed for itself
                     self._top_up()
                 self._changed.notify_all()
-        if made is not None and late:
-            self._retire(made)
 
     # --- giving up ----------------------------------------------------------------------------------------------------
 

@@ -119,6 +119,30 @@ def test_without_notice_the_run_makes_its_box(make, maker) -> None:
     assert run(make("single")) is maker.made[0]
 
 
+def test_close_waits_for_a_box_that_comes_too_late(monkeypatch) -> None:
+    made: list[FakeBox] = []
+    begun = threading.Event()
+
+    def open_ready(job: Job, plan: Plan, cancel: CancelToken) -> Waiting:
+        begun.set()
+        assert wait_until(lambda: cancel.cancelled)
+        made.append(FakeBox(job))
+        waiting: Any = made[0], FakeChannel(made[0])
+        return Waiting(*waiting, plan)
+
+    def slowly(pool: Pool, waiting: Waiting) -> None:
+        time.sleep(0.2)
+        retire(pool, waiting)
+
+    retire = Pool._retire
+    monkeypatch.setattr(Pool, "_retire", slowly)
+    pool = Pool(open_ready, forks=False)
+    pool.promise(JOB)
+    assert begun.wait(5)
+    pool.close(time.monotonic() + 5)
+    assert [box.closed.is_set() for box in made] == [True]
+
+
 def test_a_run_takes_what_is_about_to_be_ready(make, maker) -> None:
     pool = make("single")
     maker.go.clear()
