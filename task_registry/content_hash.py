@@ -21,7 +21,7 @@ from openmle_env.errors import PackError
 from openmle_env.task_registry import files
 from openmle_env.task_registry.archives import streams
 from openmle_env.task_registry.archives.limits import ArchiveLimits, Tally
-from openmle_env.task_registry.pack import VALUES
+from openmle_env.task_registry.pack_values import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

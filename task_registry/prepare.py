@@ -32,7 +32,7 @@ from openmle_env.task_registry.manifest import (
     read_whole,
 )
 from openmle_env.task_registry.on_demand import SandboxOnDemand
-from openmle_env.task_registry.pack import VALUES
+from openmle_env.task_registry.pack_values import VALUES
 from openmle_env.task_registry.prepare_run import run_script
 from openmle_env.types import MIB
 

@@ -296,12 +296,11 @@ class Pool:
             with self._changed:
                 line.coming -= 1
                 self._coming -= 1
-                late = made is not None and self._closed.cancelled
-                if made is not None and not late:
+                if made is not None and self._closed.cancelled:
+                    self._retire(made)  # before `close` learns that none is being made
+                elif made is not None:
                     line.ready.append(made)
                     self._keep()
-                if made is not None and late:
-                    self._retire(made)  # before `close` learns that none is being made
                 if made is not None or open_ready not in self.members:  # a sandbox that was closed failed for itself
                     self._top_up()
                 self._changed.notify_all()

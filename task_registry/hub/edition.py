@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from openmle_env.errors import PackError
 from openmle_env.task_registry import files
-from openmle_env.task_registry.pack import Block, InsidePath, Sha256, Slug
+from openmle_env.task_registry.pack import Block
+from openmle_env.task_registry.pack_values import InsidePath, Sha256, Slug
 from openmle_env.task_registry.pack_yaml import PACK_FILE
 
 if TYPE_CHECKING:

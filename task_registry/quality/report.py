@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from openmle_env.task_registry.pack import Block, Text
+from openmle_env.task_registry.pack import Block
+from openmle_env.task_registry.pack_values import Text
 
 Severity = Literal["low", "medium", "high"]
 """``high``: the task is not sound, and is refused; ``medium``: it may be unfair or easy; ``low``: worth knowing."""

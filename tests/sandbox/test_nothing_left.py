@@ -208,8 +208,8 @@ MIXED: tuple[tuple[str, ResultStatus], ...] = (
 )
 """Programs and how they end; the last one is cancelled before, or in the middle of, its run."""
 SMALL = Limits(memory_mb=64, wall_seconds=1, work_mb=1, output_mb=1, shm_mb=1, inodes=200, processes=16)
-PROGRAMS: dict[Warm, int] = {"single": 14, "off": 14, "forked": 28}
-"""All kinds of ends, twice where a program takes no box of its own."""
+PROGRAMS: dict[Warm, int] = {"single": 16, "off": 16, "forked": 96}
+"""All kinds of ends, several times where a program takes no box of its own."""
 THREADS = 4
 
 
